@@ -1,4 +1,4 @@
-"""The command `isrcheck`: the commands check, trace and conform, and forms of them, under one name."""
+"""The command `isrcheck`: runs check, trace and conform, and forms of them such as doctor, under one name."""
 
 from __future__ import annotations
 

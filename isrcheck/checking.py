@@ -78,10 +78,10 @@ def check(
     `engine` is "local" (the explorer), "z3" (bounded model checking) or "all" (both, which must agree); the last two
     need a bound. `prove` looks for proofs for any depth. `count_all` counts all violating states. Without `deadlock`,
     states without a step are not reported. `symmetry` visits one state of each group of equivalent states, for every
-    domain whose elements are alike. Without `reduction` every state is visited; otherwise the explorer clears dead
-    cells and uses the symmetries that the model declares, unless `prove` or `count_all` needs every state. `seconds`,
-    `memory` (such as "8G") and `threads` limit the search. `out` is a folder for trace files; without it none are
-    written. `progress` prints the progress on stderr.
+    domain whose elements are alike. Without `reduction` every state is visited; otherwise the explorer clears values
+    that no later step reads, and uses the model's declared symmetries, unless `prove` or `count_all` needs every state.
+    `seconds`, `memory` (such as "8G") and `threads` limit the search. `out` is a folder for trace files; without it
+    none are written. `progress` prints the progress on stderr.
 
     Raises UsageError for bad input, and KeyboardInterrupt when the search is interrupted.
     """

@@ -82,13 +82,13 @@ class Result(Outcome[Run]):
 
     @property
     def exit_code(self) -> int:
-        """The exit code of `check` for this result: 0 if no promise is broken, 12 if a promise is violated, 11 if there
-        is only a deadlock, 13 if only a possibility or liveness property is violated."""
+        """The exit code of `check` for this result: 0 if no property is violated, 12 if one that must always hold is,
+        11 if there is only a deadlock, 13 if only a possibility or liveness property is violated."""
         return exit_code(self.run.word, strict=False, found=self.run.verdicts)
 
     @property
     def is_safe(self) -> bool:
-        """Whether no promise is broken within the limits of the search. An undecided result is not safe."""
+        """Whether no property is violated within the limits of the search. An undecided result is not safe."""
         return self.exit_code == 0
 
     @property

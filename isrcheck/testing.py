@@ -1,6 +1,6 @@
 """Tests of a system against a model, with Hypothesis; docs/api.md shows how to use it. Needs `isrcheck[testing]`.
 
-Strategies make configurations of a model, walks through it, and walks that are judged by a property; they shrink
+Strategies make configurations of a model, walks through it, and walks with a verdict on a property; they shrink
 towards the default configuration, and towards few steps. A `RuleBasedStateMachine` with one rule for each action runs a
 model and a system side by side, whose driver is a `System` (`begin`, `take`, `observe`): after each step, the observed
 state of the system has to equal that of the model, and the watched properties have to hold. `find` runs a machine and

@@ -43,7 +43,7 @@ from isrcheck.models.language.model import assemble
 
 
 class Seeding(IntEnum):
-    """SEEDING: what the leader's retention does about highestOffsetInRemoteStorage before it counts.
+    """SEEDING: what the leader's retention does about highestOffsetInRemoteStorage before it adds up sizes.
 
     NEVER: it takes the value as it is, -1 in a log that was just loaded. IF_UNKNOWN: it asks the remote log metadata
     if the value is -1 (KAFKA-20732). ALWAYS: it asks each time, so that an old value cannot be used.
@@ -112,11 +112,11 @@ class LeaderEpoch(Domain, size=epochs):
 
 
 class Segment(Domain, size=lambda c: (c.log_size + c.segment_size - 1) // c.segment_size):
-    """The last segment may have no room for all its records; then it is never uploaded."""
+    """A segment of the log. If the log ends before the last segment is full, that segment is never uploaded."""
 
 
 def up_to_budget(name):
-    """The used amount of a budget. Budgets up to three share a state layout, and thus a kernel."""
+    """The values of the used amount of a budget. Budgets up to three share a state layout, and so compiled code."""
     return between(0, lambda configuration: max(3, getattr(configuration, name)))
 
 
@@ -163,7 +163,7 @@ class State:
 
 @terminal
 def bounds_are_used_up(s):
-    """Records, elections and faults are numbered, so that a behaviour may end anywhere."""
+    """Records, elections and faults are limited in number, so a behaviour may end in every state."""
     return True
 
 
@@ -187,7 +187,7 @@ def segment_of(s, offset):
 
 
 def end_of(s, segment):
-    """The offset behind the last record of the segment."""
+    """The offset after the last record of the segment."""
     return (segment + 1) * s.segment_size
 
 
@@ -284,8 +284,8 @@ def fetch_offset(s, follower):
 
 
 def has_to_build(s, follower):
-    """The leader answers OFFSET_MOVED_TO_TIERED_STORAGE (ReplicaManager.handleOffsetOutOfRangeError), or, with
-    BUILD_UNTIL_COVERED, the follower knows that its state is not complete."""
+    """The follower must build its state: the leader answers OFFSET_MOVED_TO_TIERED_STORAGE (ReplicaManager
+    .handleOffsetOutOfRangeError), or, with BUILD_UNTIL_COVERED, the follower knows that its epochs are not complete."""
     offset = fetch_offset(s, follower)
     return (s.log_start_offset[s.leader] <= offset and offset < s.local_log_start_offset[s.leader]) or (
         s.BUILD_UNTIL_COVERED
@@ -341,7 +341,7 @@ def leader_advances_high_watermark(s):
 
 @action(shows="{follower}")
 def leader_shrinks_isr(s, follower: Replica):
-    """The leader removes a follower from the ISR that was too slow (replica.lag.time.max.ms), or whose broker is
+    """The leader removes a follower from the ISR, because it was too slow (replica.lag.time.max.ms) or its broker is
     down."""
     require(follower != s.leader)
     require(s.isr[follower])
@@ -358,8 +358,8 @@ def epoch_start_offset(s):
 
 @action(shows="{follower}")
 def leader_expands_isr(s, follower: Replica):
-    """No condition requires the follower's epochs and producer state to be complete. It has received the response to
-    its fetch, with the log start.
+    """The leader adds a follower that has received the response to its fetch, with the log start. No condition requires
+    the follower's epochs and producer state to be complete.
 
     Kafka: Partition.maybeExpandIsr, isFollowerInSync: a fetch at the high watermark and in the leader's epoch or later.
     """
@@ -409,7 +409,7 @@ def truncate_for_remote_state(s, follower, start_offset):
 
 
 def restore_epochs(s, follower, segment, start_offset):
-    """LeaderEpochFileCache.assign: the segment's index has the epochs that its uploader knew."""
+    """Take the epochs from the segment's index: those that its uploader knew. Kafka: LeaderEpochFileCache.assign."""
     for offset in range(s.log_size):
         if offset < start_offset and offset >= s.remote_epochs_from[segment] and offset >= s.log_start_offset[follower]:
             s.epoch_cache[follower][offset] = s.committed_epoch[offset]
@@ -463,7 +463,7 @@ def begin_anew(s, follower):
 @action(shows="{follower}")
 def follower_crashes_before_epochs(s, follower: Replica):
     """The broker restarts with the truncated log, and with the high watermark that it wrote to disk after the
-    truncation; with an earlier one it would begin there, and build its state again."""
+    truncation; with an earlier high watermark it would begin there, and build its state again."""
     require(s.crashes_so_far < s.crashes)
     require(can_build(s, follower))
     truncate_for_remote_state(s, follower, fetch_start_offset(s, follower))
@@ -486,7 +486,7 @@ def follower_crashes_before_producer_snapshot(s, follower: Replica):
 @action(shows="{follower}")
 def follower_resumes_out_of_range(s, follower: Replica):
     """Before a follower that failed has tried again, retention has moved the leader's log start beyond its fetch
-    offset: OFFSET_OUT_OF_RANGE. It continues at its log end, if that is not before the leader's log start.
+    offset: OFFSET_OUT_OF_RANGE. It continues at its log end or, if that is lower, at the leader's log start.
 
     Kafka: AbstractFetcherThread.fetchOffsetAndTruncate, offsetToFetch = max(leaderStartOffset, replicaEndOffset).
     """
@@ -542,7 +542,7 @@ def found_log_start_offset(s, replica):
 
 @action
 def leader_begins_to_copy(s):
-    """The first run of a new leader's copy task derives its log start offset and what is uploaded from its epochs.
+    """The first run of a new leader's copy task derives the log start and the highest remote offset from its epochs.
 
     Kafka: RLMCopyTask.maybeUpdateLogStartOffsetOnBecomingLeader, maybeUpdateCopiedOffset. A log start beyond the high
     watermark throws, and the task tries again.
@@ -637,7 +637,7 @@ def is_in_lineage(s, segment):
 
 
 def earliest_epoch_from(s, first_offset):
-    """The earliest entry of the leader's epoch cache, cut at this offset: its own epoch, if it has no other."""
+    """The earliest epoch in the leader's epoch cache from this offset on; without an entry, the leader's own epoch."""
     return min(
         (
             s.epoch_cache[s.leader][offset]
@@ -669,12 +669,12 @@ def remote_size(s):
 
 
 def size_breaching_segments(s):
-    """The number of segments that retention by size deletes: as many as leave retention.bytes or more."""
+    """The number of segments that retention by size deletes: as many as possible, while retention.bytes remain."""
     return max(0, only_local_size(s, seeded_offset(s)) + remote_size(s) - s.retention_size) // s.segment_size
 
 
 def breaches_size(s, segment):
-    """RemoteLogRetentionHandler.isSegmentBreachedByRetentionSize: the oldest segments that are valid."""
+    """RemoteLogRetentionHandler.isSegmentBreachedByRetentionSize: it is one of the oldest valid segments."""
     return (
         is_in_lineage(s, segment)
         and not is_below_log_start(s, segment)
@@ -688,7 +688,7 @@ def breaches_size(s, segment):
 
 
 def retained_from(s):
-    """The log start offset that retention by size leaves."""
+    """The log start offset after retention by size has deleted segments."""
     return max(
         (end_of(s, segment) for segment in Segment if breaches_size(s, segment)),
         default=s.log_start_offset[s.leader],
@@ -739,7 +739,7 @@ def leader_deletes_records(s, segment: Segment):
 
 
 def begin_epoch(s):
-    """Every follower begins at its log end (ReplicaManager.applyLocalFollowersDelta, initialFetchOffset)."""
+    """A new epoch: followers fetch from their log end (ReplicaManager.applyLocalFollowersDelta, initialFetchOffset)."""
     s.leader_epoch += 1
     for replica in range(s.brokers):
         s.retry_offset[replica] = NONE
@@ -747,7 +747,7 @@ def begin_epoch(s):
 
 @action(shows="{replica}")
 def controller_elects(s, replica: Replica):
-    """The leader's session is over, or it stops in order: a member of the ISR is elected.
+    """The leader's session is over, or the leader shuts down: a member of the ISR is elected.
 
     The tasks of the new leader begin at once, in thread pools of their own (RemoteLogManager.doHandleLeaderPartition).
     """
@@ -785,7 +785,7 @@ def broker_restarts(s, replica: Replica):
 
 def is_retained(s, offset):
     """The record is acknowledged, no client has deleted it, and retention.bytes keeps it: without its segment, less
-    than that would be left of the longest log that a leader has had."""
+    than retention.bytes would be left of the longest log that a leader has had."""
     return (
         s.committed_epoch[offset] != NONE
         and offset >= s.deleted_before
@@ -858,7 +858,7 @@ def a_record_is_only_remote(s):
 
 @sometimes(applies=lambda c: c.retention_size < c.log_size)
 def retention_deletes_a_segment(before, after, taken):
-    """No record of the segment is inside retention."""
+    """The leader deletes a remote segment none of whose records retention keeps."""
     return (
         taken == leader_expires_segments
         and after.log_start_offset[after.leader] > before.log_start_offset[before.leader]
@@ -885,7 +885,7 @@ def a_built_follower_leads(s):
 
 @sometimes(applies=lambda c: c.elections > 0)
 def a_later_leader_uploads(s):
-    """A remote segment has a record of a later epoch."""
+    """A remote segment has a record of a later epoch than the first."""
     return any(is_remote(s, segment_of(s, offset)) and s.committed_epoch[offset] > 0 for offset in range(s.log_size))
 
 

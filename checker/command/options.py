@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeVar
@@ -272,7 +272,7 @@ def read_options(words: Sequence[str], forms: Sequence[Form]) -> Options:
     roles = ((role, file) for role in table.ROLES for file in values.pop(role))
 
     def part(kind: type[Part], **more: Any) -> Part:
-        named = {field.name: values.pop(field.name) for field in fields(kind) if field.name in values}  # type: ignore[arg-type]
+        named = {name: values.pop(name) for name in kind.__annotations__ if name in values}
         return kind(**named, **more)
 
     options = Options(

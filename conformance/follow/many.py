@@ -41,7 +41,7 @@ class Logs:
 def logs_of(paths: Sequence[Path]) -> Logs:
     """The logs for these paths; for a folder, the logs directly in it, sorted by name.
 
-    Files beside a wire recording belong to it.
+    In the folder of a wire recording, observations.ndjson is a part of the recording, not a log.
     """
     logs, first_paths = Logs(), dict[object, Path]()
     for path in paths:
@@ -99,12 +99,12 @@ class Report:
         self._printed: set[int] = set()
 
     def begin(self, where: str = "") -> None:
-        """Start the clock; `where` ends the closing line."""
+        """Start the clock; `where` is added at the end of the report's last line."""
         self.where = where
         self.began = self.ended = time.monotonic()
 
     def take(self, number: int, verdict: LogVerdict) -> None:
-        """Add the verdict on a log, and print it once all earlier logs have theirs."""
+        """Add the verdict on a log; it is printed as soon as all earlier logs have verdicts, too."""
         if number in self.verdicts:
             return
         self.verdicts[number] = verdict
@@ -166,8 +166,8 @@ def follow_many(
 ) -> set[int]:
     """Follow all logs, with Spark (None: in this process); return the exit codes of their verdicts.
 
-    Traces are written into the folder `out`. `words` are the options with which `conform follow` follows one of the
-    logs in the same way. Raises UsageError if Spark is not available.
+    Traces are written into the folder `out`. `words` are the options of `conform follow` with which the user can follow
+    one of the logs in the same way. Raises UsageError if Spark is not available.
     """
     report = Report(paths, out)
     why = ""

@@ -41,7 +41,8 @@ def follow_on_spark(
     take: Callable[[int, LogVerdict], None],
     look: Callable[[], None],
 ) -> None:
-    """Follow all logs. Raises SparkLostError or UsageError if Spark fails; earlier verdicts stay valid."""
+    """Follow all logs; call `take` with each log's number and verdict, and `look` meanwhile. Raises SparkLostError or
+    UsageError if Spark fails; the verdicts up to then stay valid."""
     require_same(session, look)
     for parcels in _loads(_parcels(paths, take)):
         statistics = task_statistics(session.context)
@@ -74,7 +75,7 @@ def follow_load(
 
 
 def _parcels(paths: Sequence[Path], take: Callable[[int, LogVerdict], None]) -> Iterator[Parcel]:
-    """The logs that can be read, with their contents; `take` gets the verdicts on the others."""
+    """The logs that can be read, with their contents; `take` gets the verdicts on the unreadable logs."""
     for number, path in enumerate(paths):
         try:
             wire = wire_observations(path)

@@ -71,7 +71,7 @@ def plan_of(arguments: argparse.Namespace) -> Plan | TransactionsPlan:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the cluster, and check the recorded run."""
+    """Run the cluster, check the recorded run, and return the exit code."""
     plan = plan_of(arguments)
     log, stream = _new_log(arguments)
     line, began = ProgressLine("conform"), time.monotonic()

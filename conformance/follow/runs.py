@@ -31,7 +31,7 @@ class TimeOverError(Exception):
 
 
 class Watch:
-    """The clock for a whole log. The follower sets the current line, and the number of possible states before it.
+    """The clock while a log is followed. `line` is the current line, `possible` the number of states before it.
 
     `report` takes the progress in words, and the seconds since the start.
     """
@@ -59,13 +59,13 @@ class TooManyError(Exception):
 
 
 class StateSet:
-    """The possible states after each event. `largest` is the largest number of states so far.
+    """The states of the model that are possible after an event. `largest` is their largest number so far.
 
-    All methods raise TooManyError, and TimeOverError when the watch does; the states are then unchanged.
+    All methods raise TooManyError, or TimeOverError at the time limit of `watch`; the states are then unchanged.
     """
 
     def __init__(self, instance: Instance, observed: Observed, most: int, watch: Watch) -> None:
-        """The initial states that agree with the observation."""
+        """Begin with the initial states that agree with the observation."""
         self._instance = instance
         self._most = most
         self._watch = watch
@@ -83,9 +83,9 @@ class StateSet:
         self.states = states
 
     def take(self, steps: Sequence[Step], observed: Observed) -> bool:
-        """Take one of these steps, followed by this observation; return whether that is possible.
+        """Take each of these steps in each state, and keep the results that agree with the observation.
 
-        If it is not possible, the states stay unchanged, so that the reason can be found.
+        Returns whether there are any; if not, the states stay unchanged, so that the reason can be found.
         """
         states = self._collect(self._after(steps, observed))
         if states:
@@ -143,7 +143,7 @@ EXIT_CODES = {
 
 @dataclass(frozen=True)
 class Candidate:
-    """A step that an event may record, and why it is impossible: a guard is false, or the state after it differs."""
+    """A step that an event may record, and why it is impossible: a guard is false, or the result was not observed."""
 
     step: str
     reason: str
@@ -154,7 +154,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The outcome of one run."""
+    """The outcome of following one run: the verdict and, unless the run was followed to its end, where and why."""
 
     verdict: Verdict
     path: Path
@@ -214,9 +214,10 @@ def count(number: int, noun: str) -> str:
 def explain(
     instance: Instance, variables: Variables, states: Sequence[Cells], steps: Sequence[Step], observed: Observed
 ) -> tuple[tuple[Candidate, ...], int]:
-    """Why no step leads from any state to the observation; and the number of pairs of state and step without a reason.
+    """Why none of these steps leads from any of these states to the observation; and for how many further pairs of a
+    state and a step no reason is given.
 
-    Steps whose successors differ from the observation in the fewest cells come first, steps that are not enabled last.
+    Steps whose successors differ from the observation in the fewest values come first, steps that are not enabled last.
     """
     distances: dict[Candidate, int] = {}
     pairs = itertools.product(states, steps)
@@ -248,7 +249,7 @@ def _why_not(
 
 
 def _difference(variables: Variables, cells: Cells, observed: Observed) -> tuple[str, int]:
-    """The first cell that differs from the observation, and the number of differing cells."""
+    """The first value of a state that differs from the observation, in words, and the number of differing values."""
     differences = list(variables.differences(cells, observed))
     key, here, there = differences[0]
     others = f", and {len(differences) - 1} more cells differ" if len(differences) > 1 else ""
@@ -277,8 +278,8 @@ def follow_log(
 
     An empty log has one outcome, without a run.
 
-    A rejected or undecided run is still read to its end, so that any damaged line is reported. With `model`,
-    `protocol` or `values` (names and numbers of the configuration), a log with others is refused. Raises UsageError
+    A rejected or undecided run is read to its end, too, so that any damaged line is reported. If `model`, `protocol`
+    or `values` (of the configuration, by name) are given, a log with different ones is refused. Raises UsageError
     (`FILE:LINE: what; cure`) for a damaged line; the run that contains it has no outcome. With a `watch`, a run that
     exceeds the time limit is undecided. If `content` is given, the log is not read from the disk.
     """

@@ -1,6 +1,6 @@
-"""The verdict on one log among many: events of runs, or observations of a Kafka.
+"""The verdict on one log among many, whether it has events of runs or observations of a Kafka.
 
-A verdict is made of texts, because it may come from another machine.
+A verdict consists of texts, because an executor on another machine may send it.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ OF_RUNS = (Verdict.REJECTED, Verdict.UNDECIDED, Verdict.NOTHING, Verdict.FOLLOWE
 
 @dataclass(frozen=True)
 class FollowRequest:
-    """The request for all logs."""
+    """How logs are to be followed: the options that apply to each of them."""
 
     protocol: str | None
-    """With `model`, and with `protocol` or `values` of it, logs of events with different ones are refused."""
+    """If `model`, `protocol` or `values` are given, logs of events with different ones are refused."""
 
     generation: str
     """The generation for logs that name none."""
@@ -87,7 +87,7 @@ class LogVerdict:
 
 
 def unreadable(error: UsageError, rejections: Sequence[Sequence[str]] = ()) -> LogVerdict:
-    """The verdict on a log of which a line, which the error names, cannot be read."""
+    """The verdict on a log with a line that cannot be read, which the error names; `rejections` came before it."""
     return LogVerdict(Verdict.UNREADABLE, "", str(error), rejections)
 
 
@@ -100,9 +100,9 @@ def follow_one(
     tick: Callable[[], None] = lambda: None,
     announce: Callable[[str], None] = lambda message: None,
 ) -> LogVerdict:
-    """Follow a log; a defect of the log is a verdict, too. `tick` is called about twice a second.
+    """Follow a log; if the log cannot be read, the verdict is UNREADABLE. `tick` is called about twice a second.
 
-    If the content is given, or the objects of a recording with their lines, nothing is read from the disk. Raises
+    If `content` or `objects` (of the lines of a recording) are given, nothing is read from the disk. Raises
     KeyboardInterrupt, because a log whose following was interrupted has no verdict.
     """
     try:
@@ -140,7 +140,7 @@ def _follow_events(path: Path, request: FollowRequest, content: bytes | None, ti
 
 
 def _why(outcomes: Sequence[Outcome], of: int) -> str:
-    """The reason for a verdict that some of the `of` runs share, in one line."""
+    """The reason in one line for the verdict that all of `outcomes` have; the log has `of` runs."""
     first = outcomes[0]
     if first.verdict is Verdict.NOTHING:
         return "nothing to follow, there is no event"
@@ -152,7 +152,7 @@ def _why(outcomes: Sequence[Outcome], of: int) -> str:
 
 
 def _rejections(outcomes: Sequence[Outcome]) -> list[list[str]]:
-    """For each rejected run: the line, the event, and the step whose result differs in the fewest cells."""
+    """For each rejected run, lines of text: where, the event, and the step that comes nearest to the observation."""
     return [
         [
             outcome.spell()[0],

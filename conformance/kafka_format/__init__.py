@@ -4,5 +4,5 @@ In:  bytes, and files that a stopped Kafka has left.
 Out: values; or an error that names the byte, and the file if there is one.
 May import: nothing else of isrcheck.
 
-Nothing here knows of other brokers, or judges what it reads.
+Each file is read by itself: no function here compares it with another broker's file, or checks a property.
 """

@@ -3,8 +3,8 @@
 Only regular files and real folders of bounded size are read. A link is refused: the copy of a log folder has none, and
 a link could lead to a device or out of the copy.
 
-A checkpoint has a version, the number of its entries, and one entry a line. Kafka creates it empty. If a checkpoint
-ends before the number of its entries, Kafka reads no entries (CheckpointFile.CheckpointReadBuffer.read).
+A checkpoint has a version, the number of its entries, and one entry a line. Kafka creates it as an empty file. If the
+file ends before the line with the number, Kafka reads no entries (CheckpointFile.CheckpointReadBuffer.read).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ MOST_BYTES_OF_A_SMALL_FILE = 16 << 20
 
 
 class FileError(Exception):
-    """A file that cannot be read: where (with the byte, if there is one), what is wrong, and the cure, in one line."""
+    """A file cannot be read; the message gives path, byte (if any), defect and cure in one line."""
 
     def __init__(self, path: Path, defect: str, byte: int | None = None) -> None:
         super().__init__(f"{path}: " + ("" if byte is None else f"byte {byte}: ") + defect)
@@ -39,7 +39,7 @@ class FileError(Exception):
 
 @contextmanager
 def opened(path: Path) -> Iterator[tuple[BinaryIO, int]]:
-    """A regular file, opened for reading, and its size in bytes. Raises FileError, also for errors while it is read."""
+    """Yields a regular file, opened for reading, and its size in bytes. Errors of reading it are FileErrors, too."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         status = os.fstat(handle)
@@ -57,7 +57,7 @@ def opened(path: Path) -> Iterator[tuple[BinaryIO, int]]:
 
 
 def content_of(path: Path) -> bytes:
-    """The content of a small file. Raises FileError."""
+    """The content of a checkpoint or a snapshot. Raises FileError, also for a file that is too large for these."""
     with opened(path) as (file, _):
         content = file.read(MOST_BYTES_OF_A_SMALL_FILE + 1)
     if len(content) > MOST_BYTES_OF_A_SMALL_FILE:
@@ -97,7 +97,7 @@ def offsets_of(path: Path) -> dict[str, int]:
 
 
 def leader_epochs_of(path: Path) -> tuple[tuple[int, int], ...]:
-    """The entries of a `leader-epoch-checkpoint`, in its order: leader epoch, start offset. Raises FileError."""
+    """The entries of a `leader-epoch-checkpoint`, in the file's order: leader epoch, start offset. Raises FileError."""
     return tuple((_number(path, byte, words[0]), _number(path, byte, words[1])) for byte, words in _entries(path, 2))
 
 
@@ -111,7 +111,7 @@ def topic_id_of(path: Path) -> str | None:
 
 
 def _entries(path: Path, width: int) -> Iterator[tuple[int, list[str]]]:
-    """The entries of a checkpoint, each with the byte at which it begins. Raises FileError."""
+    """The words of each entry of a checkpoint, after the byte at which the entry begins. Raises FileError."""
     lines = list(_lines(path))
     if not lines:
         return
@@ -166,7 +166,7 @@ VERSION = 1
 @dataclass(frozen=True, slots=True)
 class Producer:
     """What a broker knows of a producer: its epoch, the sequence number and offset of its last record, and the first
-    offset of its open transaction. -1: none."""
+    offset of its open transaction; -1 for each of them that does not exist."""
 
     epoch: int
     last_sequence: int
@@ -183,12 +183,12 @@ def producers_of(path: Path) -> dict[int, Producer]:
         )
     version, crc, count = START.unpack_from(content)
     if version != VERSION:
-        raise FileError(path, f"a snapshot of version {version}; version {VERSION} is read", 0)
+        raise FileError(path, f"a snapshot of version {version}; only version {VERSION} can be read", 0)
     actual = crc32c(content[CRC_FROM:])
     if actual != crc:
         raise FileError(path, f"its header says CRC {crc:08x}, but its bytes have {actual:08x}; {CURE}", 2)
     if len(content) != START.size + count * ENTRY.size:
-        raise FileError(path, f"{count} entries do not fit its {len(content)} bytes; {CURE}", CRC_FROM)
+        raise FileError(path, f"its {len(content)} bytes do not fit {count} entries; {CURE}", CRC_FROM)
     return {
         producer: Producer(epoch, sequence, offset, first)
         for producer, epoch, sequence, offset, _, _, _, first in ENTRY.iter_unpack(content[START.size :])

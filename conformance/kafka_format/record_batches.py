@@ -41,7 +41,7 @@ CHUNK = 1 << 20
 
 
 class BatchError(Exception):
-    """A batch that cannot be read: its byte in the file, what is wrong, and whether the file has nothing after it."""
+    """A batch cannot be read: the byte where it begins, the defect, and whether the batch is the last in its file."""
 
     def __init__(self, byte: int, what: str, *, reaches_end: bool = False) -> None:
         super().__init__(what)
@@ -51,11 +51,11 @@ class BatchError(Exception):
 
 
 class OldFormatError(BatchError):
-    """A batch of magic 0 or 1, or of a newer magic than 2."""
+    """A batch in a format that is not read: of magic 0 or 1, or newer than 2."""
 
 
 class LimitError(BatchError):
-    """A batch that ends after the bytes that may be read of a file."""
+    """A batch lies beyond the limit on the bytes that are read of one file."""
 
 
 class CompressionError(Exception):
@@ -67,11 +67,11 @@ class TooLargeError(CompressionError):
 
 
 class MalformedRecordsError(Exception):
-    """Bytes that are not the records that the header of their batch announces."""
+    """The bytes of a batch are not records as its header describes them."""
 
 
 class BatchHeader(NamedTuple):
-    """The header of a batch; `length` counts the bytes that follow it, times are in milliseconds."""
+    """The header of a batch; `length` counts the bytes of the batch after the field itself, times are in ms."""
 
     base_offset: int
     length: int
@@ -139,7 +139,7 @@ class Record(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """A batch of a segment: its byte there, its header, the bytes of its records, and a digest.
+    """A batch of a segment: the byte where it begins, its header, the bytes of its records, and a digest.
 
     The digest covers what the checksum covers: two batches of equal offsets, epochs and digests are equal.
     """
@@ -151,9 +151,9 @@ class Batch:
 
 
 def batches_of(file: BinaryIO, size: int, most: int) -> Iterator[Batch]:
-    """The batches of a segment of this size in bytes, of which at most `most` bytes are read. Raises BatchError.
+    """The batches of a segment that has `size` bytes, of which at most `most` are read. Raises BatchError.
 
-    At most one batch is in memory.
+    At most one batch is in memory at a time.
     """
     byte = 0
     while byte < size:
@@ -209,14 +209,14 @@ def _only_zeros(file: BinaryIO) -> bool:
 
 
 def _batch(byte: int, header: BatchHeader, covered: bytes, body: bytes, is_last: bool) -> Batch:
-    """A batch; `covered` are the bytes of its header that the checksum covers. Raises BatchError."""
+    """Check a batch and return it; `covered`: the bytes of its header under the checksum. Raises BatchError."""
     crc = crc32c(body, crc32c(covered))
     if crc != header.crc:
         defect = f"the batch says CRC {header.crc:08x}, but its bytes have {crc:08x}"
         raise BatchError(byte, defect, reaches_end=is_last)
     base, delta, count = header.base_offset, header.last_offset_delta, header.record_count
     if base < 0 or delta < 0 or base + delta >= LARGEST_OFFSET or not 0 <= count <= delta + 1:
-        raise BatchError(byte, f"{count} records from offset {base} to offset {base + delta} make no batch")
+        raise BatchError(byte, f"a batch cannot have {count} records from offset {base} to offset {base + delta}")
     digest = hashlib.blake2b(covered, digest_size=16)
     digest.update(body)
     return Batch(byte, header, body, digest.digest())
@@ -248,7 +248,7 @@ def records_of(header: BatchHeader, body: bytes, most: int) -> Iterator[Record]:
 
 
 def _varint(body: bytes, at: int) -> tuple[int, int]:
-    """A number in zigzag code of at most ten bytes, and the byte after it."""
+    """A number in zigzag code of at most ten bytes at `at`, and the index after it."""
     number = 0
     for shift in range(0, 70, 7):
         if at >= len(body):
@@ -262,7 +262,7 @@ def _varint(body: bytes, at: int) -> tuple[int, int]:
 
 
 def _bytes(body: bytes, at: int, end: int) -> tuple[bytes | None, int]:
-    """Bytes with their length in front (-1: None), and the byte after them."""
+    """Bytes with their length in front (None for the length -1), and the index after them."""
     length, at = _varint(body, at)
     if length < 0:
         return None, at

@@ -20,10 +20,10 @@ from isrcheck.traces.lanes.generic_lanes import full_state
 
 @dataclass(frozen=True)
 class Divergence:
-    """The first difference: the state of the trace (0: at the start), and the first variable that differs.
+    """The first difference between trace and system: the state (0: the first one), and the first variable that differs.
 
-    `cells` is the state of the model with the observed values inserted. If the system refused the step, `why` is the
-    reason, and there is no `variable`.
+    `cells` is the model's state with the observed values inserted. If the system refused the step into the state, `why`
+    is the reason, and `variable` is None.
     """
 
     position: int
@@ -78,7 +78,8 @@ def _is_unseen(value: Any) -> bool:
 
 
 def compared(instance: Instance, cells: Cells, observed: Mapping[str, Any]) -> tuple[str | None, Cells]:
-    """The first variable in which state and observation differ, and the cells with the observed values inserted."""
+    """The first variable in which the state `cells` and the observation differ, or None; and the state with the
+    observed values inserted."""
     inserted = list(cells)
     for name, value in observed.items():
         layout = instance.layouts.get(name)
@@ -98,7 +99,7 @@ def compared(instance: Instance, cells: Cells, observed: Mapping[str, Any]) -> t
 
 
 def _flat(layout: FieldLayout, value: Any, sizes: Sequence[int]) -> Iterator[int | None]:
-    """The cells of an observed value, of a variable or of a row of it; None for each cell that was not observed."""
+    """The cells of the observed value of a variable, or of one row of it; None for each cell that was not observed."""
     if value is None:
         yield from [None] * prod(sizes)
     elif not sizes:

@@ -1,13 +1,14 @@
 """Replays traces of the model `coordinator` on a cluster with group coordinators, only from outside.
 
-In the model, leaders and followers exchange records and high watermarks at once. Here a follower fetches: its fetch
-shows the leader its log end, so a fetch whose response is lost advances the high watermark, and nothing else.
+In the model, leaders and followers exchange records and high watermarks in one step. Here a follower fetches. The fetch
+shows the leader the follower's log end, so a fetch whose response is lost advances the high watermark and nothing else.
 
-No cluster follows certain traces. A follower's fetch shows the leader the follower's log end, unless their logs
-diverge, and the leader at once advances its high watermark to the smallest log end. The model's leader may wait, and
-knows the records of a follower that has yet to truncate its log. A follower adopts a high watermark of its leader that
-is lower than its own; the model's follower keeps its own. Kafka's coordinator fails to load a log in which a record of
-a consumer group, or another conversion, follows a conversion; the model's coordinator loads it.
+Certain traces cannot be replayed on a cluster. In a cluster, a follower's fetch shows the leader the follower's log
+end, unless their logs diverge, and the leader immediately advances its high watermark to the smallest log end; the
+model's leader may wait, and knows the records of a follower that has not truncated its log yet. A cluster's follower
+adopts its leader's high watermark even if this is lower than its own; the model's follower keeps its own. Kafka's
+coordinator cannot load a log in which a group's conversion to a classic group is followed by a record of a consumer
+group, or by another conversion; the model's coordinator loads it.
 """
 
 from __future__ import annotations
@@ -81,7 +82,7 @@ def _of_broker(view: BrokerView, writes: int) -> dict[str, Any]:
 
 
 def _of_coordinator(view: CoordinatorView | None, writes: int) -> dict[str, Any]:
-    """The variables of a broker's coordinator; an inactive coordinator knows nothing."""
+    """The variables of a broker's coordinator; an inactive coordinator has no state."""
     applied = {*view.group.commits, *view.group.members, view.group.converted_by} if view else set()
     batch = view.batch if view else ()
     return {
@@ -102,7 +103,7 @@ TIMED = (FETCHES, ADVANCES, LOADS)
 
 
 def why_no_cluster_follows(trace: Trace) -> str | None:
-    """The first step in which a cluster deviates from the trace, as a reason; None if it follows the trace."""
+    """Why a cluster cannot follow the trace, with the first step that is impossible; None if it can."""
     replicas = range(trace.instance.configuration.replicas)
     known_ends = {(leader, follower): 0 for leader in replicas for follower in replicas}
     for position, step in enumerate(trace.steps, start=1):
@@ -149,7 +150,7 @@ def _diverges(state: State, follower: int) -> bool:
 
 
 def _is_valid(state: State, broker: int) -> bool:
-    """Whether only commits follow the conversion of the group in the log of a broker."""
+    """Whether a broker's log has only commits of offsets after the group's conversion to a classic group."""
     kinds = [state.kind[write] for write in _log_of(state, broker)]
     return Kind.CLASSIC not in kinds or {*kinds[kinds.index(Kind.CLASSIC) + 1 :]} <= {Kind.COMMIT}
 
@@ -206,14 +207,13 @@ class CoordinatorDriver:
         self.cluster.coordinator_of(broker).handle_high_watermark()
 
     def coordinator_unloads(self, broker: int) -> None:
-        """The coordinator unloads: the events in its queue are handled, up to the last unloading."""
+        """The coordinator handles the events in its queue up to the last unloading."""
         coordinator = self.cluster.coordinator_of(broker)
         while any(event.kind is EventKind.UNLOAD for event in coordinator.queue):
             coordinator.handle_event()
 
     def coordinator_loads(self, broker: int) -> None:
-        """The coordinator loads: all events in its queue are handled; events before the last loading change nothing
-        that lasts."""
+        """The coordinator handles all events in its queue; those before the last loading have no lasting effect."""
         coordinator = self.cluster.coordinator_of(broker)
         while coordinator.queue:
             coordinator.handle_event()
@@ -247,7 +247,7 @@ class CoordinatorDriver:
         raise ClusterError(f"follower {follower} fetches nothing new from broker {self._leader()}")
 
     def leader_advances_high_watermark(self) -> None:
-        """Every follower fetches, and the responses are lost, except those that say where logs diverge."""
+        """Every follower fetches, and the responses are lost, except responses that say where the logs diverge."""
         for follower in self.cluster.brokers:
             while follower != self._leader() and self._sends_fetch(follower).diverging_epoch is not None:
                 acts.apply(self.cluster, follower, self._leader())

@@ -51,15 +51,15 @@ class Driver:
     replay: Replay
 
     def __init__(self, bug: str | None = None, logs: Path | None = None) -> None:
-        """With `bug`, the clusters have a seeded bug; with `logs`, each keeps its logs in its own folder there."""
+        """`bug`: the bug that the clusters get; `logs`: a folder; each cluster keeps its logs in a subfolder of it."""
         self.bug = bug
         self.logs = logs
         self.begun = 0
 
     def begin(self, trace: Trace) -> None:
         """Create a cluster in the trace's initial state. Raises MissingMechanismError for a protocol that the cluster
-        does not implement, UntimelyError if no timing makes a cluster follow the trace, and UsageError for a trace of
-        another model.
+        does not implement, UntimelyError if no timing makes a cluster follow the trace, and UsageError for a trace of a
+        model other than `kafka`.
         """
         if system_of(trace.instance) != "kafka" or trace.instance.swaps:
             raise UsageError("this driver replays only traces of kafka without swapped actions; give such a trace")
@@ -125,7 +125,7 @@ class Driver:
             raise StepRefusedError(str(error)) from None
 
     def observe(self) -> Projected:
-        """The values of all variables of the model, except the budgets, which a cluster does not have."""
+        """The values of all variables of the model, except the budgets: a cluster does not count the faults left."""
         view = self.cluster.observe()
         leaders = [broker for broker in view.brokers if broker.leadership is not None]
         self.seen.note(
@@ -134,7 +134,7 @@ class Driver:
         return project(self.instance, view, self.seen)
 
     def _read(self, leader: BrokerView, isolation: Isolation) -> tuple[Record, ...]:
-        """The records that a consumer receives if it reads a leader's whole log."""
+        """The records that a consumer with this isolation level receives if it reads a leader's whole log."""
         self.cluster.seek(leader.log_start_offset, isolation.value)
         before = self._all_read(isolation)
         acts.read(self.cluster, leader.number, isolation.value, isolation)
@@ -146,7 +146,7 @@ class Driver:
     # ---------------------------------------------------------------------------------------------- between two steps
 
     def _between_steps(self) -> None:
-        """Deliver responses to clients, give up fetches as the model does, and fire the timers that are due."""
+        """Deliver responses to clients, lose the messages that the model discards, and fire the timers that are due."""
         # If the answer to DeleteRecords is a step of the model, it is held until that step.
         acts.deliver_answers(self.cluster, (DeleteRecordsResponse,) * int(self.configuration.DELETION_IS_ANSWERED))
         self._give_up_fetches()
@@ -162,13 +162,13 @@ class Driver:
             self.cluster.advance(LAG + 1)
 
     def _before_and_after(self, name: str) -> tuple[Cells, Cells]:
-        """The cells of a variable of the model before and after the present step."""
+        """The values of a variable of the model, as flat lists, before and after the present step."""
         position = self.replay.position
         return self.replay.cells(name, max(0, position - 1)), self.replay.cells(name, position)
 
     def _give_up_fetches(self) -> None:
-        """Break the connections of the fetches that this step of the model gives up. A fetch that the cluster has and
-        the model does not is left alone, so that the comparison finds it."""
+        """Break the connections of the fetches that the model discards in this step. A fetch that only the cluster has
+        is left alone, so that the comparison finds it."""
         before, after = self._before_and_after("fetch")
         replicas = self.configuration.replicas
         for follower in range(replicas):
@@ -178,8 +178,8 @@ class Driver:
                     self._give_up(follower, leader)
 
     def _give_up_proposals(self) -> None:
-        """Deliver the messages about the ISR that this step of the model makes void: requests of processes that have
-        restarted since, refusals, and answers to processes that are gone."""
+        """Deliver the messages about the ISR that the model discards in this step: requests of processes that have
+        restarted since, refusals, and answers to processes that have ended."""
         if not alters_partitions(self.configuration):
             return
         before, after = self._before_and_after("alter_partition")
@@ -188,7 +188,7 @@ class Driver:
                 acts.finish_alter_isr(self.cluster, broker)
 
     def _give_up_late_fetches(self) -> None:
-        """Lose the fetches of ended processes that their leader would refuse from now on."""
+        """Lose the fetches in flight of ended processes, except those that the model still has."""
         if not self.configuration.late_fetches:
             return
         _, now = self._before_and_after("late_fetch_offset")

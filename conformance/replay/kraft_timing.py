@@ -1,15 +1,16 @@
 """When brokers read the metadata log, and in which order replicas are assigned, so that a cluster follows a trace.
 
-In:  a trace of `kafka` with KRaft. In the model, a broker knows the partition's record of some partition epoch, a
-     leader proposes a follower for the ISR whatever it has read about the brokers, and any valid broker is elected.
+In:  a trace of `kafka` with KRaft. In the model, a broker has read up to the record of some partition epoch, a leader
+     may propose any follower for the ISR, whatever it has read about the brokers, and any valid broker may be elected.
 Out: `KraftTiming`: how far each broker has to have read before a step, and the order of the replicas. Or
      UntimelyError: no timing or no order makes a cluster follow the trace.
 
-Each broker reads as late as it can: the log only grows, so it can read further whenever it has to. The order of the
-records of one change is Kafka's: a broker is fenced after the partition has changed, and it is unfenced or begins to
-shut down before. Kafka elects the first valid replica, a preferred election the first replica of all, and an unclean
-election the first active replica. Source: fact sheet, section 4.6; ReplicationControlManager.handleBrokerFenced,
-handleBrokerUnfenced, handleBrokerInControlledShutdown; ClusterControlManager.registerBroker.
+Each broker reads as late as it can: the log only grows, so it can read further whenever it has to. The records of one
+change have Kafka's order: when a broker is fenced, its record comes after the partition's; when it is unfenced or
+begins to shut down, before. Of the replicas in their order, Kafka elects the first valid one, in a preferred election
+the very first, and in an unclean election the first active one. Source: fact sheet, section 4.6;
+ReplicationControlManager.handleBrokerFenced, handleBrokerUnfenced, handleBrokerInControlledShutdown;
+ClusterControlManager.registerBroker.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ class Metadata:
 
 
 class MetadataLog:
-    """The metadata after each record, by offset."""
+    """The metadata log of a trace: the metadata after each record, by the record's offset."""
 
     def __init__(self, first: State) -> None:
         replicas = int(first.replicas)
@@ -64,7 +65,7 @@ class MetadataLog:
         return len(self.log) - 1
 
     def offsets(self, partition_epoch: int, least: int) -> range:
-        """The offsets from `least` on at which the partition has had this epoch so far."""
+        """The offsets from `least` on whose metadata has this partition epoch."""
         offsets = [offset for offset, record in enumerate(self.log) if record.partition_epoch == partition_epoch]
         return range(max(least, offsets[0]), offsets[-1] + 1) if offsets else range(0)
 
@@ -117,11 +118,11 @@ ELECTIONS = (*ELECT_WITHOUT, *REASSIGNED, "controller_elects_preferred", "contro
 
 
 def assignment_of(steps: Sequence[Step], states: Sequence[State]) -> tuple[int, ...]:
-    """The order of the replicas. Raises UntimelyError if no order fits.
+    """An order of the replicas with which Kafka makes the trace's elections. Raises UntimelyError if no order does.
 
-    An administrator names replicas in this order, too; replicas to be removed come last, by number, until they are
-    removed, and stay there if the reassignment is cancelled. Kafka: PartitionReassignmentReplicas,
-    PartitionReassignmentRevert.
+    An administrator who reassigns the partition names its new replicas in this order, too. The replicas to be removed
+    come after them, by number, until they are removed; if the reassignment is cancelled, they stay there. Kafka:
+    PartitionReassignmentReplicas, PartitionReassignmentRevert.
     """
     replicas = range(int(states[0].replicas))
     is_fixed = states[0].LEADER_CHOICE == LeaderChoice.ASSIGNMENT_ORDER
@@ -146,7 +147,7 @@ def assignment_of(steps: Sequence[Step], states: Sequence[State]) -> tuple[int, 
 
 
 def _assigned_by(step: Step, order: tuple[int, ...], assigned: Sequence[int], after: State) -> list[int]:
-    """The replicas as they are assigned after a step, in order."""
+    """The replicas that are assigned after a step, in the order of the assignment."""
     if step.action in REQUESTS:
         target = [r for r in order if step.ordinals[0] >> r & 1]
         assigned = [*target, *sorted({*assigned} - {*target})]
@@ -167,7 +168,7 @@ def is_assigned(state: State, broker: int) -> bool:
 
 
 def _elected(step: Step, before: State) -> tuple[int | None, set[int]]:
-    """The broker that a step elects, and those that Kafka would have elected if they came first in the order."""
+    """The broker that a step elects (None if none), and all brokers that Kafka may elect, depending on the order."""
     replicas = [r for r in range(before.replicas) if is_assigned(before, r)]
     if step.action in ELECT_WITHOUT:
         leaving, elected = step.ordinals
@@ -184,7 +185,7 @@ def _elected(step: Step, before: State) -> tuple[int | None, set[int]]:
 
 
 def _stays(step: Step, before: State, broker: int) -> bool:
-    """Whether a broker is in the ISR after a change of the replicas that removes the leader."""
+    """Whether a broker stays in the ISR when a reassignment, or its cancellation, takes the replica of the leader."""
     if step.action == "controller_cancels_without_leader":
         return bool(before.controller_isr[broker] and not before.is_adding[broker])
     if step.action == "controller_completes_reassignment":
@@ -209,8 +210,8 @@ TIMED = (*ELECTIONS, STOP, FETCH, LATE_FETCH, READ_CONFIGURATION)
 
 @dataclass(frozen=True)
 class KraftTiming:
-    """`reads`: before a step, these brokers read the metadata log up to these offsets. `assignment`: the replicas in
-    order. Without KRaft, nothing is read, and the order does not matter.
+    """`reads`: by step, the brokers that must read the metadata log before it, and the offsets up to which they read.
+    `assignment`: the replicas in the order in which they are assigned. Both are empty without KRaft.
     """
 
     reads: Mapping[int, Mapping[int, int]] = field(default_factory=dict)
@@ -223,7 +224,7 @@ def kraft_timing_of(steps: Sequence[Step], states: Sequence[State]) -> KraftTimi
 
 
 class _Reading:
-    """How far the brokers have read; a broker that is down keeps the offset that it last reported."""
+    """Computes how far each broker has read; a broker that is down keeps the offset that it last reported."""
 
     def __init__(self, first: State) -> None:
         self.log = MetadataLog(first)
@@ -232,7 +233,7 @@ class _Reading:
         self.late_process: dict[tuple[int, int], int] = {}
 
     def all(self, steps: Sequence[Step], states: Sequence[State]) -> dict[int, dict[int, int]]:
-        """What the brokers read before each step, by the position of the step."""
+        """By step: the brokers that read the metadata log before it, each with the offset up to which it reads."""
         reads = {}
         for position, step in enumerate(steps, start=1):
             before, after = states[position - 1], states[position]
@@ -261,7 +262,7 @@ class _Reading:
             for offset in self.log.offsets(int(before.metadata_position[broker]), self.read[broker]):
                 if self.log.log[offset].configurations > configurations:
                     return {broker: offset}
-            raise UntimelyError(f"step {position} lets a broker read a configuration without the record with it")
+            raise UntimelyError(f"step {position} lets a broker read a configuration that is not in the metadata log")
         if step.action in (FETCH, LATE_FETCH) and _proposes(step, before, after):
             return self._before_proposal(position, step, before)
         if step.action == STOP:
@@ -269,18 +270,18 @@ class _Reading:
         return {}
 
     def _must_not_pass_configuration(self, position: int, step: Step, broker: int, offset: int, after: State) -> None:
-        """A broker reads the metadata log in order. In the model, it reads a change of min.insync.replicas in a step of
-        its own, or with a record of the partition.
+        """Raise UntimelyError if a broker, which reads the metadata log in order, must read a change of
+        min.insync.replicas on its way to `offset` that the broker has not read in the trace.
         """
         if after.min_isr_changes > 0 and self.log.log[offset].configurations > after.min_isr_changes_read[broker]:
             raise UntimelyError(
                 f"step {position} ({step.action}) needs broker {broker} to have read a record of the metadata log that"
-                " is behind a change of min.insync.replicas, which it has not read in the trace"
+                " comes after a change of min.insync.replicas, but in the trace the broker has not read that change"
             )
 
     def _before_proposal(self, position: int, step: Step, before: State) -> dict[int, int]:
-        """The leader has to have read that the follower is active, and since 3.5 that the process which has fetched is
-        registered; but no change of the partition beyond those that it knows in the trace.
+        """The offset up to which the leader must read: it must know that the follower is active, and since 3.5 that the
+        fetching process is registered, but no change of the partition that it does not know in the trace.
         """
         leader, follower = step.ordinals
         is_late = step.action == LATE_FETCH
@@ -288,18 +289,18 @@ class _Reading:
         if is_late and before.fetch[follower][leader] != Fetch.NONE:
             raise UntimelyError(
                 f"step {position} lets a fetch of the follower's new process take effect in the middle of a late fetch,"
-                " but that fetch was handled before; a leader holds its lock meanwhile"
+                " but the new process's fetch was already handled; a leader handles one after the other, under a lock"
             )
         for offset in self.log.offsets(int(before.metadata_position[leader]), self.read[leader]):
             if _is_eligible(self.log.log[offset], follower, process, before.BROKER_STATE_CHECK):
                 return {leader: offset}
         raise UntimelyError(
-            f"step {position} lets broker {leader} propose broker {follower} for the ISR; it has read that broker"
-            f" {follower} is fenced or shuts down, or has not read of its registration, and does not propose it"
+            f"step {position} lets broker {leader} propose broker {follower} for the ISR; Kafka's leader does not: it"
+            f" has read that broker {follower} is fenced or shuts down, or has not read of its registration"
         )
 
     def _before_stop(self, position: int, broker: int, before: State) -> dict[int, int]:
-        """The active brokers report that they have read of the shutdown, unless the broker stops at once."""
+        """The offsets up to which other brokers must read to know of the shutdown; none if it does not wait."""
         if before.is_fenced[broker] or not before.is_shutting_down[broker]:
             return {}
         reads, least, now = {}, self.shutdown_at[broker], self.log.log[-1]

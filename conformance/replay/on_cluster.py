@@ -20,7 +20,7 @@ from isrcheck.traces.lanes.scene import listed
 
 
 class Followed(NamedTuple):
-    """How a cluster follows the traces of one model, which has no clocks."""
+    """How a cluster replays the traces of one model: the driver, and the traces that cannot be replayed."""
 
     driver: Callable[[str | None], System]
     """A function that takes the name of a seeded bug and makes the driver."""
@@ -40,15 +40,15 @@ class OnCluster:
     """Replays traces one after the other, each on a new cluster of its model. Implements `System` (system.py)."""
 
     def __init__(self, bug: str | None = None, logs: Path | None = None) -> None:
-        """With `bug`, the clusters have a seeded bug; with `logs`, brokers keep their logs in a folder there."""
+        """`bug`: the bug that the clusters get; `logs`: the folder in which the brokers keep their logs."""
         self._bug = bug
         self._logs = logs
         self._of_kafka = Driver(None, logs)
         self._driver: System = self._of_kafka
 
     def begin(self, trace: Trace) -> None:
-        """Create a cluster in the trace's initial state. Raises UsageError for a trace, a bug or an option of another
-        model, and UntimelyError for a trace that no driver can bring about; see also the drivers.
+        """Create a cluster in the trace's initial state. Raises UsageError if the trace is of a model without a driver,
+        or the bug or `logs` is not for its model, UntimelyError if no cluster can follow it, and the driver's errors.
         """
         model = system_of(trace.instance)
         if model not in BUGS or trace.instance.swaps:
@@ -79,7 +79,7 @@ class OnCluster:
 
 
 def why_not_taken(trace: Trace) -> str:
-    """Why the executable cluster cannot take a trace, because of its clocks or otherwise; empty if it takes it."""
+    """Why the executable cluster cannot follow a trace, because of its clocks or otherwise; empty if it follows it."""
     try:
         divergence = replay(trace, OnCluster())
     except UsageError as error:

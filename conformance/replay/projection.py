@@ -1,7 +1,7 @@
 """Projects a cluster onto the model: computes each variable of the model from the observable state of the cluster.
 
-The model clears state that is no longer read (metadata that every running broker has received, fetches that their
-follower has given up), so that state is cleared here as well.
+The model clears state that nobody will read again: metadata that every running broker has received, and fetches that
+their follower has given up. So this module clears the same state.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ NO_REQUEST = AlterIsrRequest(0, 0, frozenset())
 
 
 class KraftProjection:
-    """The model's view of a cluster with KRaft."""
+    """Computes the variables of a model with KRaft that exist only there, or differ from a model with ZooKeeper."""
 
     def __init__(self, configuration: Any, view: ClusterView, has_lost: Collection[int], proposals: Proposals) -> None:
-        """`has_lost`: the brokers that are down and have lost records; `proposals`: the requests for an ISR."""
+        """`has_lost`: the brokers that are down and have lost records; `proposals`: the requests to change the ISR."""
         self.configuration = configuration
         self.view = view
         self.has_lost = has_lost
@@ -59,7 +59,7 @@ class KraftProjection:
         }
 
     def all(self) -> dict[str, Cells]:
-        """The cells of each variable."""
+        """The values of these variables, as flat lists."""
         return {**self._controller(), **self._brokers(), **self._alter_partition(), **self._late_fetches()}
 
     def _controller(self) -> dict[str, Cells]:
@@ -90,13 +90,13 @@ class KraftProjection:
         }
 
     def _shuts_down(self, broker: BrokerView) -> bool:
-        """Whether a broker shuts down. The registration still says so after the process has ended, until the next one;
-        the model forgets it when the broker is fenced."""
+        """Whether a broker shuts down. After its process has ended, the registration says so until the next process
+        registers, but the model only until the broker is fenced."""
         registered = self.now.brokers[broker.number]
         return registered.in_controlled_shutdown and (broker.is_up or not registered.is_fenced)
 
     def _awaited(self, epoch: int) -> PartitionRegistration:
-        """The record of a partition epoch, if a running broker has not read it; else one that is empty."""
+        """The record of a partition epoch, if a running broker has not read the record yet; else an empty record."""
         is_awaited = any(b.is_up and self.positions[b.number] < epoch for b in self.view.brokers)
         records = [image.partition for image in self.log if is_awaited and image.partition.partition_epoch == epoch]
         return records[0] if records else PartitionRegistration((), None, 0, frozenset())
@@ -122,7 +122,7 @@ class KraftProjection:
         return Stop.LOSS if broker.number in self.has_lost else Stop.CRASH
 
     def _process(self, number: int, broker: int) -> int:
-        """The process that a broker epoch stands for: none is known, the registered process, or an earlier process."""
+        """The model's value for a broker epoch: unknown (0), that of the registered process, or an earlier one."""
         if not number:
             return BrokerEpoch.UNKNOWN
         last = max(image.brokers[broker].broker_epoch for image in self.log)  # if unregistered: its last process
@@ -157,7 +157,7 @@ Request = tuple[int, AlterIsrRequest]
 
 
 def requests_of(view: ClusterView, proposals: Proposals) -> list[Request]:
-    """The request of each broker to change the ISR; without one, a request without members."""
+    """By broker: the stage of its request to change the ISR, and the request; if none, a request without members."""
     return [_request_of(broker.number, view.network, proposals) for broker in view.brokers]
 
 
@@ -173,7 +173,7 @@ def _request_of(broker: int, network: Iterable[Message], proposals: Proposals) -
 
 
 def proposals_of(brokers: Iterable[BrokerView], requests: Iterable[Request], replicas: range) -> dict[str, Cells]:
-    """The variables that came with AlterIsr: what leaders have proposed, and their requests."""
+    """The variables of the releases with AlterIsr: the ISRs that leaders have proposed, and their requests."""
     proposed = [(b.leadership and b.leadership.proposed_isr) or () for b in brokers]
     return {
         "partition_epoch": tuple(b.partition_epoch for b in brokers),
@@ -210,12 +210,12 @@ def payload_of(record: int) -> str:
 
 
 def record_of(payload: str) -> int:
-    """The number of a record."""
+    """The number of the record with that payload."""
     return ord(payload) - ord("a")
 
 
 def producer_of(transaction: int) -> str:
-    """The name of the producer of this transaction, which has no other transaction."""
+    """The name of the producer of a transaction; each transaction has a producer of its own."""
     return f"{TRANSACTIONAL}{transaction}"
 
 
@@ -226,8 +226,8 @@ def reader_of(consumer: int) -> str:
 
 @dataclass
 class Observations:
-    """What was observed of a running cluster and is not remembered by the cluster itself. Brokers are named by their
-    numbers."""
+    """Earlier observations of a running cluster that its present state no longer shows, and that the model needs.
+    Brokers are given by their numbers."""
 
     common: int = 0
     """The number of records that it started with, all of them acknowledged."""
@@ -254,7 +254,7 @@ class Observations:
     """A function that gives the number of a record by its payload, or NONE."""
 
     def note(self, view: ClusterView, reads: Reads | None = None) -> None:
-        """Add an observation. `reads` are the records that consumers received; None: compute them from the logs."""
+        """Add an observation. `reads`: the records that consumers received; if None, computed from the logs."""
         aborted = {_producer_id(view, name) for name, control in view.decided if control is Control.ABORT}
         controller = view.controller
         self.note_proposals(view.network)
@@ -320,23 +320,23 @@ class Observations:
 
 
 def _producer_id(view: ClusterView, name: str) -> int:
-    """The first id of the producer of that name; a transactional producer has no other."""
+    """The first id of the producer with that name; a transactional producer keeps this id."""
     return next(producer.identities[0].producer_id for producer in view.producers if producer.name == name)
 
 
 def _snapshot_offset(broker: BrokerView) -> int:
-    """The offset of the broker's snapshot of producers; 0 if it lies outside the log, so that it will not be loaded."""
+    """The offset of a broker's snapshot of producers; 0 if the offset lies outside the log, so no restart loads it."""
     saved = broker.producers.snapshot_offset
     return saved if broker.log_start_offset < saved <= broker.log_end_offset else 0
 
 
 def project(instance: Instance, view: ClusterView, observations: Observations) -> Projected:
-    """Every variable of the model except those in LEFT_OUT, as cells in the model's order."""
+    """The values of every variable of the model except those in LEFT_OUT, as flat lists in the model's order."""
     return _Projection(instance, view, observations).all()
 
 
 class _Projection:
-    """The model's view of one observed state of a cluster."""
+    """Computes the model's variables from one observed state of a cluster."""
 
     def __init__(self, instance: Instance, view: ClusterView, seen: Observations) -> None:
         self.configuration = instance.configuration
@@ -387,7 +387,7 @@ class _Projection:
         return self.seen.elections[epoch] if is_awaited and epoch < len(self.seen.elections) else (NONE, frozenset(), 0)
 
     def _alter_isr(self) -> Projected:
-        """The variables that came with AlterIsr. In older generations, the model counts no changes of the record."""
+        """The variables of the releases with AlterIsr. In older releases, the partition epoch is not compared."""
         if not alters_partitions(self.configuration):
             return {"controller_partition_epoch": (None,)}
         return {
@@ -454,7 +454,7 @@ class _Projection:
         return {name: tuple(cells) for name, cells in columns.items()}
 
     def _told_high_watermark(self, response: FetchResponse | None, follower: BrokerView) -> int:
-        """The high watermark that a response still brings to the follower."""
+        """The high watermark that a follower will take from this response; 0 if none."""
         if response is None:
             return 0
         is_taken = any(fetcher.diverging is response for fetcher in follower.fetchers)
@@ -462,10 +462,10 @@ class _Projection:
         return 0 if is_taken or is_ignored else response.high_watermark
 
     def _fetch(self, follower: BrokerView, leader: BrokerView) -> tuple[int, int, FetchResponse | None]:
-        """The stage of the follower's fetch, its offset, and the response in flight, if any; or the response by which
-        the follower has still to truncate.
+        """The stage of the follower's fetch, its offset, and its response, if one is in flight or the follower has yet
+        to truncate by it.
 
-        With truncation on fetch, a response to a former follower may still be applied, if the follower comes back.
+        With truncation on fetch, a broker that no longer follows this leader may follow it again, and apply a response.
         """
         thread = next((fetcher for fetcher in follower.fetchers if fetcher.source == leader.number), None)
         if thread is not None and thread.diverging is not None:
@@ -510,14 +510,14 @@ class _Projection:
         }
 
     def _answered_deletion(self) -> int:
-        """The offset up to which clients know that records are deleted, if the answer is a step of the model."""
+        """The offset up to which clients have learned that records are deleted; 0 if the model has no step for that."""
         answered = [
             answer.low_watermark for answer in self.view.deletes if answer is not None and answer.error is Errors.NONE
         ]
         return max(answered, default=0) if self.configuration.DELETION_IS_ANSWERED else 0
 
     def _producer(self) -> Projected:
-        """The variables of an idempotent producer; without such a producer, only three variables have cells."""
+        """The variables of an idempotent producer; without such a producer, only three of them have values."""
         if not self.configuration.enable_idempotence:
             return {"producer_epoch": (0,), "heard_leader_epoch": (0,), "acknowledged_before": (0,)}
         numbered = dict(self.producer.numbered) if self.producer else {}
@@ -568,8 +568,8 @@ class _Projection:
         }
 
     def _deleted(self) -> Projected:
-        """The deleted records that a broker remembers. The model also has those that later records have displaced from
-        its memory, and those of a broker that is down: these cannot be observed, and are not compared.
+        """The deleted records that a broker still remembers in its producer state. In the model also brokers that are
+        down have them, and later records do not displace them; such records cannot be observed, and are not compared.
         """
         if not self.configuration.delete_records:
             return {}
@@ -583,7 +583,7 @@ class _Projection:
         return {"deleted_record": tuple(cells)}
 
     def _numbered_before(self, stamps: Mapping[int, Mapping[int, ProducerStamp]], latest: int) -> Projected:
-        """The variables that a producer of 1.0 to 2.4 needs if its records are deleted; others do not have them."""
+        """The variables for a producer of 1.0 to 2.4, which numbers its records from 0 again if they were deleted."""
         is_kept = self.producer is not None and numbers_from_zero(self.configuration)
         identities = self.producer.identities if self.producer else ()
         former = range(self.configuration.producer_epochs - 1 if self.configuration.delete_records else 0)
@@ -596,7 +596,7 @@ class _Projection:
         }
 
     def _record_with(self, stamp: ProducerStamp) -> int | None:
-        """The record with this stamp of the producer; None if it has no such record, as a transactional producer."""
+        """The number of the idempotent producer's record with this stamp; None if the producer has no such record."""
         for payload, stamps in self.producer.numbered if self.producer else ():
             if stamp in dict(stamps).values():
                 return self.seen.number_of(payload)
@@ -615,11 +615,11 @@ class _Projection:
         return cells
 
     def _numbering(self, record: Record | None) -> int:
-        """The numbering in which the idempotent producer gave a record its stamp; 0 for records of others."""
+        """The producer epoch, as a number of the model, in which a record got its stamp; 0 for other producers."""
         return 0 if record is None or record.stamp is None else self._numbering_with(record.stamp, record.payload)
 
     def _numbering_with(self, stamp: ProducerStamp, payload: str | None = None) -> int:
-        """The numbering of a stamp; two records can have the same stamp, unless their payload is known."""
+        """The producer epoch of a stamp, as a number of the model; `payload` decides if two records have this stamp."""
         for other, stamps in self.producer.numbered if self.producer else ():
             for numbering, each in stamps:
                 if each == stamp and payload in (None, other):
@@ -631,7 +631,7 @@ class _Projection:
         return {record.offset: record for record in response.records} if response else {}
 
     def _pending(self) -> tuple[int, ...]:
-        """For each record, the broker at which its last request waits for the high watermark."""
+        """For each record, the broker at which its last produce request waits for the high watermark, or NONE."""
         pending = [NONE] * len(self.records)
         sent = dict(self.view.sent)
         for broker in self.brokers:
@@ -659,7 +659,7 @@ class _Projection:
         return int(name.removeprefix(TRANSACTIONAL)) if name.startswith(TRANSACTIONAL) else NONE
 
     def _entry(self, record: Record | None) -> int:
-        """The value of a log cell: the number of a record, or of a marker, which are numbered after the records."""
+        """The model's number for an entry of a log: that of a record, or of a marker; markers come after records."""
         if record is None:
             return NONE
         if record.control is None:

@@ -106,8 +106,8 @@ def _replay_file(path: Path, system: System, coverage: Coverage | None, options:
 
 
 def _behind(trace: Trace) -> list[str]:
-    """The note, as lines, on a trace whose end is not replayed because its last step leaves a declared range or its
-    loop is endless; empty for other traces."""
+    """The note on the end of a trace that is not replayed, because its last step leaves a declared range or its loop is
+    endless; no lines for other traces."""
     if trace.loop is not None:
         once = (
             f"the loop back to step {trace.loop} is replayed once"
@@ -160,7 +160,7 @@ def _command(arguments: argparse.Namespace, number: int) -> str:
 
 
 def _on_what(arguments: argparse.Namespace) -> list[str]:
-    """The options that choose the system for a trace."""
+    """The options of the command line that choose the system: --bug and --driver."""
     options = [f"--bug {arguments.bug}"] if arguments.bug else []
     return options + ([f"--driver {shlex.quote(str(arguments.driver))}"] if arguments.driver else [])
 

@@ -40,7 +40,7 @@ from isrcheck.traces.format.trace import Trace
 
 @dataclass
 class Replay:
-    """What the steps of a replay share: the cluster, and the trace with the number of the present step."""
+    """The objects that all steps of a replay use: the cluster, and the trace with the number of the present step."""
 
     cluster: Cluster
     trace: Trace
@@ -54,7 +54,7 @@ class Replay:
         self.position += 1
 
     def cells(self, name: str, at: int) -> Cells:
-        """The cells of a variable in the state after `at` steps of the trace."""
+        """The values of a variable, as a flat list, in the state after `at` steps of the trace."""
         return cells_of(self.trace.instance, self.trace.states[at], name)
 
 
@@ -80,7 +80,7 @@ class ClientSteps(_Steps):
         self.producer_is_refused(leader)
 
     def _producer_with_room(self, leader: int) -> str:
-        """The first producer that can send without waiting: the model's records may come from several producers."""
+        """The first producer that can send now; the model does not say which records come from the same producer."""
         most, sent = self.configuration.max_in_flight_requests, dict(self.cluster.observe().sent)
         names = (f"{PRODUCER} {number}" if number else PRODUCER for number in itertools.count())
         return next(
@@ -94,7 +94,7 @@ class ClientSteps(_Steps):
         acts.append(self.cluster, self._next_payload(), leader, ACKS[int(self.configuration.acks)], producer)
 
     def request_fails(self, record: int) -> None:
-        """The request is lost. It goes to the broker that has the fewest requests of this producer."""
+        """Send the record to the broker with the fewest unanswered requests of the producer, and lose the request."""
         sent = dict(self.cluster.observe().sent).get(PRODUCER, ())
         awaited = [attempt.broker for attempt in sent if attempt.is_in_flight]
         self.cluster.produce(payload_of(record), min(self.cluster.brokers, key=awaited.count))
@@ -105,7 +105,7 @@ class ClientSteps(_Steps):
         self.producer_retries(record, leader)
 
     def producer_begins_new_epoch(self, leader: int, record: int) -> None:
-        """The record is sent, or sent again, and refused; the producer draws its conclusions from the answer."""
+        """Send a record, for the first time or again; the leader refuses it, so the producer begins a new epoch."""
         self.leader_mistakes_request(record, leader)
 
     producer_begins_from_zero = producer_begins_new_epoch
@@ -161,7 +161,7 @@ class ClientSteps(_Steps):
     consumer_finds_nothing = consumer_fetches
 
     def consumer_is_sent_to_follower(self, consumer: int, leader: int, follower: int) -> None:
-        """The consumer asks the leader, as a consumer in the follower's rack."""
+        """The consumer fetches from the leader, as a consumer in the follower's rack: the leader names the follower."""
         self.cluster.consume(leader, reader_of(consumer), self.replay.isolation, rack=follower)
         acts.deliver_all_of(self.cluster, reader_of(consumer))
 
@@ -223,7 +223,7 @@ class ReplicationSteps(_Steps):
     _response_no_longer_fits = response_is_lost
 
     def follower_truncates(self, follower: int, leader: int) -> None:
-        """The fetcher continues with a response that it has received, or receives it."""
+        """The follower receives the response that makes it truncate, or continues if it has received it already."""
         if acts.view_of(self.cluster, follower).is_truncating:
             self.cluster.fire(follower, TimerKind.FETCHER_DO_WORK, leader)
         else:
@@ -240,7 +240,7 @@ class ReplicationSteps(_Steps):
     follower_starts_over = follower_is_out_of_range
 
     def _exchange(self, follower: int, leader: int) -> bool:
-        """A follower's next request, if any, and the leader's response; returns whether another request follows."""
+        """Deliver a follower's next request, if any, and the leader's response; returns whether it has sent another."""
         self.cluster.fire(follower, TimerKind.FETCHER_DO_WORK, leader)
         in_flight = {message.number for message in self.cluster.messages()}
         for thread in acts.view_of(self.cluster, follower).fetchers:
@@ -252,7 +252,7 @@ class ReplicationSteps(_Steps):
 
 
 class ControllerSteps(_Steps):
-    """Elections, changes of the ISR, roles, and the life of brokers."""
+    """Elections, changes of the ISR, brokers that become leader or follower, and crashes and restarts of brokers."""
 
     def controller_handles_alter_partition(self, leader: int) -> None:
         self.cluster.deliver(acts.alter_isr_in_flight(self.cluster, leader, AlterIsrRequest).number)
@@ -293,7 +293,7 @@ class ControllerSteps(_Steps):
         acts.bounce(self.cluster, broker)
 
     def broker_restarts(self, broker: int, checkpoint: int) -> None:
-        """The broker restarts; with KRaft, once the session of its earlier process is over."""
+        """The broker restarts; with KRaft, the session of its earlier process is ended before."""
         if has_kraft(self.configuration):
             self.cluster.end_session(broker)
         acts.restart(self.cluster, broker)
@@ -312,7 +312,7 @@ class KraftSteps(_Steps):
     """The steps of a cluster with KRaft. The cluster's clock does not decide when a session ends: the trace does."""
 
     def broker_applies_metadata(self, broker: int, partition_epoch: int) -> None:
-        """The broker has read the log before the step (timing.py)."""
+        """Nothing is left to do: the driver lets the broker read the metadata log before the step (timing.py)."""
 
     broker_drops_metadata = broker_applies_metadata
 
@@ -370,7 +370,7 @@ class KraftSteps(_Steps):
             self.cluster.change_min_insync_replicas(minimum)
 
     def broker_reads_configuration(self, broker: int) -> None:
-        """The broker has read the log before the step (timing.py)."""
+        """Nothing is left to do: the driver lets the broker read the metadata log before the step (timing.py)."""
 
     def broker_crashes_while_it_fetches(self, follower: int, leader: int) -> None:
         self.cluster.fire(follower, TimerKind.FETCHER_DO_WORK, leader)
@@ -381,7 +381,7 @@ class KraftSteps(_Steps):
         self.cluster.lose_disk(follower)
 
     def leader_handles_late_fetch(self, leader: int, follower: int) -> None:
-        """The fetch of the new process takes effect in the middle; its response does not matter."""
+        """The leader handles the late fetch together with one of the new process, whose response is lost."""
         (late,) = late_fetches(self.cluster, follower, leader)
         self.cluster.fire(follower, TimerKind.FETCHER_DO_WORK, leader)
         self.cluster.deliver_together(late.number, self.cluster.messages()[-1].number)
@@ -397,8 +397,8 @@ PARTS = (ClientSteps, ReplicationSteps, ControllerSteps, KraftSteps)
 
 
 def read_metadata(cluster: Cluster, broker: int, offset: int, *, is_dropped: bool = False) -> None:
-    """A broker reads the metadata log up to an offset, and reports this to the controller; `is_dropped`: it fails to
-    apply what it has read. Raises ClusterError.
+    """Let a broker read the metadata log up to an offset, and report this to the controller. With `is_dropped`, the
+    broker fails to apply the records. Raises ClusterError.
     """
     for message in cluster.messages():
         image = message.payload

@@ -13,35 +13,35 @@ from isrcheck.traces.format.trace import ReadableTrace, Trace
 
 
 class StepRefusedError(Exception):
-    """The system cannot take the model's step here; the message says why."""
+    """The system cannot take the model's step in its present state; the message says why."""
 
 
 class Steps(Protocol):
-    """What every driver of a system does after it has begun. It may only do what is possible from outside: send,
-    deliver, drop, delay, crash, restart, request elections.
+    """The methods of a driver after `begin`. A driver acts on its system only from outside: it sends, delivers, drops
+    and delays messages, crashes and restarts nodes, and requests elections.
     """
 
     def take(self, step: Step) -> None:
-        """Take the next step: `step.action` with the ordinals of its arguments. Raises StepRefusedError."""
+        """Take the next step: `step.action` with the arguments `step.ordinals`. Raises StepRefusedError."""
 
     def observe(self) -> Mapping[str, Any]:
         """The observed state: maps names of the model's variables to values, as nested lists by index; NONE: no broker.
 
-        A set is a set of numbers, and a queue a list of numbers, the oldest first. A tuple lists all cells of a
-        variable in a row. Missing variables, and None in place of a value or a list, are not compared; but at least one
-        value has to be observed during a trace.
+        A set is a set of numbers, and a queue a list of numbers, the oldest first. Instead of nested lists, a tuple may
+        list all values of a variable in a row. Missing variables, and None in place of a value or a list, are not
+        compared; but at least one value has to be observed during a trace.
         """
 
 
 class UserSystem(Steps, Protocol):
-    """A user's driver of a system."""
+    """A user's driver of the user's own system: the class `Driver` in the user's file."""
 
     def begin(self, trace: ReadableTrace) -> None:
         """Set the system up as in `trace.configuration` and `trace.states[0]`. The driver may read the whole trace."""
 
 
 class System(Steps, Protocol):
-    """A driver of this project: of a cluster, or of a user's driver (`Guarded`)."""
+    """A driver as `replay` uses it: for the executable cluster, or around a user's driver (`Guarded`)."""
 
     def begin(self, trace: Trace) -> None:
         """Set the system up in the trace's first state. The driver may read the whole trace."""

@@ -1,15 +1,14 @@
 """Computes when time has to pass, and which checkpoints brokers have to write, so that a cluster can follow a trace.
 
 In:  a trace of `kafka`. In the model, any follower may be slow, and any older high watermark may be checkpointed.
-Out: `Timing`: when followers have to become slow, and when checkpoints have to be written. Or UntimelyError: no timing
-     makes a cluster follow the trace.
+Out: `Timing`: when followers must become slow, and when checkpoints must be written. Or UntimelyError: no timing makes
+     a cluster follow the trace.
 
 A leader drops from its ISR the followers that did not catch up within replica.lag.time.max.ms (section 4.1 of the fact
 sheet; Partition.getOutOfSyncReplicas, Replica.updateFetchState). So a shrink that drops some followers and keeps others
-needs a pause after the last time at which each dropped follower had caught up, and before the last such time of each
-kept follower. In 0.8 a leader drops, at once, all followers that lag by too many messages. A checkpoint is a high
-watermark that the broker had at some time since it last started. The producer of a transaction waits while too many of
-its requests are unanswered, and so does an idempotent producer.
+needs a pause after each dropped follower last caught up, and before each kept follower last caught up. In 0.8 a leader
+drops all followers that lag by too many messages together. A checkpoint is a high watermark that the broker had at some
+time since it last started. A transactional or idempotent producer waits while too many of its requests are unanswered.
 """
 
 from __future__ import annotations
@@ -51,12 +50,12 @@ AT_THE_START = -1
 
 @dataclass(frozen=True)
 class Timing:
-    """The positions of states in a trace (0: the first) after which the driver has to act.
+    """When the driver has to act; a position is that of a state in the trace (0: the first).
 
-    `pauses`: time passes until every follower is slow. `checkpoints`: a broker, by its number, writes its high
-    watermark. `checkpointed`: the checkpoint on a broker's disk at the start, if it is older than its high watermark.
-    `slow`: the followers whose last fetches were long before the start. `kraft`: how far brokers have read the metadata
-    log, in a cluster that has one.
+    `pauses`: the positions after which time passes until every follower is slow. `checkpoints`: a position, and the
+    broker that writes its high watermark after it. `checkpointed`: by broker, the checkpoint on its disk at the start,
+    if that is older than its high watermark. `slow`: the followers whose last fetches were long before the start.
+    `kraft`: how far brokers have read the metadata log, in a cluster that has one.
     """
 
     pauses: frozenset[int]
@@ -67,7 +66,7 @@ class Timing:
 
 
 class _SlowFromTheStartError(UntimelyError):
-    """A shrink has no timing, unless these followers were slow already in the first state."""
+    """No timing leads to a shrink of the ISR, unless the followers `brokers` are already slow in the first state."""
 
     def __init__(self, brokers: frozenset[int], message: str) -> None:
         super().__init__(message)
@@ -76,7 +75,8 @@ class _SlowFromTheStartError(UntimelyError):
 
 @dataclass
 class _Fetches:
-    """What a leader knows of a follower's fetches: positions in the trace, and the leader's log end at the last one."""
+    """What a leader knows of a follower: the positions in the trace when it last caught up and last fetched, and the
+    leader's log end at that fetch."""
 
     caught_up: int = 0
     fetched: int = 0
@@ -85,8 +85,8 @@ class _Fetches:
 
 @dataclass(frozen=True)
 class _Shrink:
-    """A step of the trace, at `position`, that shrinks the ISR. The replay pauses after a state in `slow`, and after no
-    state in `kept`. `removed` are those dropped followers that have not caught up since the start.
+    """A step of the trace, at `position`, that shrinks the ISR. The replay must pause after a state in `slow`, and must
+    not pause after a state in `kept`. `removed`: the dropped followers that have not caught up since the start.
     """
 
     position: int
@@ -109,7 +109,7 @@ def timing_of(trace: Trace) -> Timing:
 
 
 def _timing_with(trace: Trace, states: Sequence[State], slow: frozenset[int]) -> Timing:
-    """The timing of this trace, if the last fetches of these followers were long before the first state."""
+    """The timing of this trace, given that the followers `slow` last fetched long before the first state."""
     _must_not_have_to_wait(trace, states)
     if trace.instance.configuration.SHRINK_RULE == ShrinkRule.LAG_MESSAGES:
         _must_drop_all_that_lag(trace, states)
@@ -145,8 +145,8 @@ def _timing_with(trace: Trace, states: Sequence[State], slow: frozenset[int]) ->
 def _must_not_have_to_wait(trace: Trace, states: Sequence[State]) -> None:
     """Raise UntimelyError if a producer exceeds max.in.flight.requests.per.connection requests to a leader.
 
-    The model has this limit only for requests that are sent again. Records without a transaction can come from several
-    producers, unless they are numbered; those of one transaction come from one producer. In the model, requests that an
+    The model has this limit only for requests that are sent again. Records without a transaction or sequence number can
+    come from several producers; those of one transaction come from one producer. In the model, requests that an
     idempotent producer has given up with its producer id do not count. Kafka: NetworkClient.canSendRequest.
     """
     most = trace.instance.configuration.max_in_flight_requests
@@ -162,7 +162,7 @@ def _must_not_have_to_wait(trace: Trace, states: Sequence[State]) -> None:
             if unanswered >= most:
                 raise UntimelyError(
                     f"step {position} sends another record of transaction {transaction} while {unanswered} are"
-                    f" unanswered, with max_in_flight_requests {most}; the model's producer does not wait, Kafka's does"
+                    f" unanswered, with max_in_flight_requests={most}; Kafka's producer waits, the model's does not"
                 )
 
 
@@ -178,9 +178,9 @@ def _must_have_room(before: State, position: int, step: Step) -> None:
     )
     if unanswered >= before.max_in_flight_requests:
         raise UntimelyError(
-            f"step {position} sends another record while {unanswered} are unanswered, with max_in_flight_requests"
-            f" {before.max_in_flight_requests}; the model's producer does not wait for those that it has given up,"
-            " Kafka's does"
+            f"step {position} sends another record while {unanswered} are unanswered, with max_in_flight_requests="
+            f"{before.max_in_flight_requests}; Kafka's producer waits for all of them, the model's not for those that"
+            " it has given up"
         )
 
 
@@ -188,7 +188,7 @@ def _must_drop_all_that_lag(trace: Trace, states: Sequence[State]) -> None:
     """Raise UntimelyError unless each shrink drops exactly the followers that the leader knows to lag by too many
     messages.
 
-    The model drops any of them, and also followers that have not fetched from this leader. Kafka 0.8:
+    The model may drop any of these followers, and also followers that have not fetched from this leader. Kafka 0.8:
     Partition.getOutOfSyncReplicas, slowReplicas.
     """
     most = trace.instance.configuration.replica_lag_max_messages
@@ -200,12 +200,12 @@ def _must_drop_all_that_lag(trace: Trace, states: Sequence[State]) -> None:
             if removed != sum(1 << r for r in lagging if before.isr[leader][r] and r != leader):
                 raise UntimelyError(
                     f"step {position} drops other followers than those that lag by more than {most} messages; a leader"
-                    " drops all of them at once, and no follower that has not fetched from it"
+                    " of Kafka 0.8 drops all that lag, and none that has not fetched from it"
                 )
 
 
 def _shrinks(trace: Trace, states: Sequence[State], slow: frozenset[int]) -> Iterator[_Shrink]:
-    """Every shrink of the ISR, with the states after which it needs a pause or forbids one."""
+    """Every step that shrinks the ISR, with the states after which the replay must pause, or must not."""
     replicas = range(trace.instance.configuration.replicas)
     fetches = {}
     for leader in replicas:
@@ -233,9 +233,9 @@ def _shrinks(trace: Trace, states: Sequence[State], slow: frozenset[int]) -> Ite
 
 
 def _note_fetch(fetches: _Fetches, position: int, offset: int, log_end_offset: int) -> None:
-    """Update what the leader knows of a follower. Kafka: Replica.updateFetchState.
+    """Update what the leader knows of a follower when it fetches. Kafka: Replica.updateFetchState.
 
-    A follower counts as caught up at its last fetch once it has the log of that time.
+    If the follower now has the log that the leader had at the previous fetch, it had caught up at the previous fetch.
     """
     if offset >= log_end_offset:
         fetches.caught_up = position
@@ -257,7 +257,8 @@ def _enters_epoch(before: State, after: State, leader: int, action: str, ordinal
 def _note_election(
     before: State, after: State, leader: int, position: int, fetches: Mapping[tuple[int, int], _Fetches]
 ) -> None:
-    """Note that a new leader gives the ISR time to catch up. Kafka: Partition.makeLeader, resetLastCaughtUpTime."""
+    """Count the ISR's members as caught up when a leader is elected. Kafka: Partition.makeLeader,
+    resetLastCaughtUpTime."""
     kept = before.leader[leader] == leader and after.REMOTE_OFFSETS_KEPT_BY_REELECTED_LEADER
     for (of, follower), pair_fetches in fetches.items():
         if of == leader:
@@ -312,7 +313,7 @@ def _checkpoints(trace: Trace, states: Sequence[State], broker: int) -> Iterator
             elif in_file is None or min(in_file, end) != loaded:
                 raise UntimelyError(
                     f"step {position} restarts broker {broker} with a checkpointed high watermark of {wanted}, which it"
-                    " has not had since it last started; the model allows every value up to its last one"
+                    " has not had since its last start; Kafka's broker cannot, the model's may, up to its last value"
                 )
             had, in_file = {}, written[max(written)] if written else wanted if in_file is None else in_file
         if state.is_up[broker]:

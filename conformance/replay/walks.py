@@ -1,7 +1,7 @@
 """Makes random walks of the model, to be replayed.
 
-Each next step is chosen uniformly among the enabled steps, except a few that are rarely chosen (RELUCTANCE); steps that
-no timing allows (timing.py), or that no cluster follows (on_cluster.py), are left out.
+Each next step is chosen uniformly among the enabled steps; the actions in RELUCTANCE are chosen more rarely. Steps that
+no timing allows (timing.py), or that no cluster can take (on_cluster.py), are left out.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ Enabled = Callable[[Cells], Collection[int]]
 def walk(instance: Instance, seed: int, steps: int, enabled: Enabled | None = None) -> Trace:
     """A random walk of this many steps, or fewer if no further step is possible. The same seed gives the same walk.
 
-    `enabled` gives the numbers of the enabled steps of a state. The walk is the same with and without it; with it,
-    CPython does not try the steps that are not enabled.
+    `enabled` gives the numbers of the enabled steps of a state. The walk is the same with and without this function;
+    the function only saves CPython from trying the steps that are not enabled.
     """
     chance = random.Random(seed)
     trace = Trace(instance, (chance.choice(instance.initial_states),), (), None, None, "")
@@ -65,7 +65,7 @@ def with_step(trace: Trace, step: Step) -> Trace | None:
 
 
 def _is_timely(trace: Trace, last: Step) -> bool:
-    """Whether a driver can bring about the last step of a trace."""
+    """Whether a cluster can take the last step of a trace."""
     if followed := FOLLOWED.get(system_of(trace.instance)):
         return last.action not in followed.decisive or followed.why_not(trace) is None
     if last.action == FETCH and not has_kraft(trace.instance.configuration):

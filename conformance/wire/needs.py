@@ -1,4 +1,4 @@
-"""Says what has to be installed before a command of the wire can run."""
+"""Says what has to be installed before `conform serve` or `conform record` can run."""
 
 from __future__ import annotations
 

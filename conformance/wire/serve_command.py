@@ -1,4 +1,4 @@
-"""`conform serve`: the executable cluster on the network, for real clients."""
+"""`conform serve`: serves real clients with the executable cluster, over the network."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ OPTIONS = (
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Serve the cluster, or play a trace under clients."""
+    """Serve the cluster, or play a trace with real clients."""
     must_have_kio("serve")
     most = LAST_PORT - arguments.replicas
     for option, port, cure in (
@@ -85,7 +85,7 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         was_interrupted = asyncio.run(serve(*shared, arguments.seconds))
     except OSError as error:
-        raise UsageError(f"{error}; choose a different one with --port or --host") from None
+        raise UsageError(f"{error}; choose another address with --port or --host") from None
     if was_interrupted:
         raise KeyboardInterrupt
     return DONE
@@ -93,7 +93,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _play(arguments: argparse.Namespace) -> int:
     if arguments.advertise:
-        raise UsageError("--advertise is for a proxy, and a trace is played without one; leave --advertise out")
+        raise UsageError("--advertise is for a proxy, but a trace is played without a proxy; leave --advertise out")
     if arguments.protocol or arguments.switch:
         raise UsageError("a trace contains its own protocol and configuration; leave out --protocol and --switch")
     try:
@@ -117,7 +117,7 @@ def _play(arguments: argparse.Namespace) -> int:
         say(escaped(f"{file}: UNDECIDED: {error}"))
         return UNDECIDED
     except OSError as error:
-        raise UsageError(f"{error}; choose a different one with --port or --host") from None
+        raise UsageError(f"{error}; choose another address with --port or --host") from None
     if played.divergence is not None:
         first, *rest = played.divergence.lines(trace)
         say(escaped(f"{file}: {first}"), *(f"  {line}" for line in rest))

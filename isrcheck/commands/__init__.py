@@ -1,5 +1,6 @@
-"""One way to declare a command, for check, trace, conform and isrcheck: options, subcommands, exit codes, guarded main.
+"""How check, trace, conform and isrcheck are declared and run: options, subcommands, exit codes, errors, Ctrl-C.
 
-Declarations are values; the words of a command line become parsed values, or one line on stderr and an exit code.
+A declaration is a value; by it, the words of a command line become parsed values, or one line on stderr and an exit
+code.
 May import: models.
 """

@@ -225,8 +225,8 @@ def alike(option: str, options: Iterable[str]) -> str | None:
 class Subcommand(NamedTuple):
     """A subcommand: one way to use a command.
 
-    Its module is imported only when it is chosen. The module has the function `run`, which does the work, `OPTIONS`,
-    and perhaps `NOTES`, lines that the help shows above the examples.
+    Its module is imported only when the subcommand is chosen. The module has the function `run`, which does the work,
+    `OPTIONS`, and perhaps `NOTES`: lines that the help shows above the examples.
     """
 
     name: str
@@ -283,8 +283,8 @@ class Command(NamedTuple):
     def read(self, words: Sequence[str]) -> tuple[Callable[[argparse.Namespace], int], argparse.Namespace]:
         """Read the command line. Return the function that does the work, and the arguments for it. Raises UsageError.
 
-        The arguments have a value for each option, `rest`, the words for a model, and `reserved`, the options that this
-        model cannot have.
+        The arguments have a value for each option; `rest`, the words that are left for a model; and `reserved`, the
+        options that the model must not use for its own entries, because the command has them.
         """
         parser = self.parser(words)
         typed, rest = parser.parse_known_args(words)

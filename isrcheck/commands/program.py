@@ -1,7 +1,8 @@
 """A command as a program: its version, its start, its streams, Ctrl-C, its errors and its end.
 
-From the first instant, Ctrl-C ends a command with one line. Importing its code takes a second, in which no work has
-begun: during it, Ctrl-C ends the process at once. So this module imports what it needs in its functions.
+From its start on, Ctrl-C ends a command with one line. Importing the command's code takes a second, in which no work
+has begun; Ctrl-C during this second ends the process immediately. Until `run` has arranged for that, Ctrl-C would print
+a traceback, so this module imports almost nothing at its top: its functions import what they need.
 """
 
 from __future__ import annotations
@@ -186,7 +187,7 @@ def guarded(
     exit code.
 
     `work` gets a list that is not empty after Ctrl-C. `bad_input` are errors that are reported like UsageError, and
-    `interrupted` is what to say after Ctrl-C.
+    `interrupted` is the message after Ctrl-C.
     """
     from isrcheck.commands.exit_codes import UNDECIDED, UndecidedError
     from isrcheck.models.messages import UsageError

@@ -1,11 +1,11 @@
-"""What a cut of the network takes away: which reads go back, and who still gets answers.
+"""What a cut of the network takes away: which reads miss earlier records, and which clients still get answers.
 
 One partition on a few brokers, a controller, and two clients, which write and read. A cut puts every broker and client
-on the controller's side or on the other side; nothing passes between the sides until it heals. A leader that is cut off
-from the controller does not know that it was replaced: it goes on, and only its ISR holds it back.
+on the controller's side or on the other side; nothing passes between the sides until the network heals. A leader that
+is cut off from the controller does not know that it was replaced: it goes on, and commits what its whole ISR has.
 
 What a client reads is the log from its start to the high watermark, of the leader or, with FOLLOWER_READS (KIP-392),
-of a follower. A consumer that keeps its position would wait where this reader sees the log go back.
+of a follower. A consumer that keeps its position would wait where this reader finds fewer records than before.
 A read is one step, so it is linearizable if it has every record that was acknowledged before, and every record that
 anybody has read before. Kafka: ReplicaManager.appendRecords and fetchMessages, Partition.maybeIncrementLeaderHW,
 PartitionStateMachine, KIP-392.
@@ -279,8 +279,8 @@ def leader_commits_entry(s, leader: Replica):
 
 @action
 def leader_shrinks_isr(s, leader: Replica, follower: Replica):
-    """The leader removes a follower that is behind from the ISR. The broker has to be the leader in the controller's
-    record, and to know the record's epoch."""
+    """The leader removes a follower that is behind from the ISR. The controller accepts this only from its present
+    leader, in the present epoch."""
     require(s.leads[leader] and not s.is_away[leader])
     require(s.controller_leader == leader and s.controller_epoch == s.leader_epoch[leader])
     require(follower != leader and s.isr[leader][follower])
@@ -313,7 +313,7 @@ def leader_expands_isr(s, leader: Replica, follower: Replica):
 
 
 def controller_appoints(s, leader):
-    """Everybody on the controller's side hears of the new leader."""
+    """The controller chooses a new leader, of which every broker on its side learns."""
     s.controller_leader = leader
     s.controller_epoch += 1
     for broker in range(s.replicas):
@@ -322,7 +322,7 @@ def controller_appoints(s, leader):
 
 
 def learn_leader(s, broker):
-    """A producer that waits for a leader that was replaced gets an error. Kafka: DelayedProduce."""
+    """The broker learns of the new leader; a producer that waits at the broker gets an error (DelayedProduce)."""
     for r in range(s.records):
         if s.written_to[r] == broker:
             s.written_to[r] = NONE
@@ -368,7 +368,7 @@ def broker_learns_leader(s, broker: Replica):
 
 @action
 def client_reads(s, client: Client, broker: Replica):
-    """The client reads everything that a broker shows that it takes for the leader, or that is a follower."""
+    """The client reads the records below the high watermark of a broker that believes it leads, or of a follower."""
     require(reaches(s, client, broker))
     require(s.leads[broker] or s.FOLLOWER_READS)
     s.misses_acknowledged = any(s.is_acknowledged[r] and not is_shown(s, broker, r) for r in range(s.records))
@@ -408,19 +408,19 @@ def acked_not_lost(s):
 
 @always
 def linearizable_read(s):
-    """A read has what was acknowledged before it, and what anybody has read before it."""
+    """A read has every record that was acknowledged before it, and every record that anybody has read before it."""
     return not s.misses_acknowledged and not s.misses_seen
 
 
 @always
 def read_your_writes(s):
-    """A client that reads has its own records that were acknowledged."""
+    """A client that reads gets all its own records that were acknowledged."""
     return not s.misses_own
 
 
 @always
 def monotonic_reads(s):
-    """A client that reads has what it has read before."""
+    """A client that reads gets every record that it has read before."""
     return not s.goes_back
 
 

@@ -1,1 +1,1 @@
-"""Coordinators: Kafka's coordinator runtime since 4.0, and what consumers commit."""
+"""Coordinators: Kafka's coordinator runtime since 4.0, and the offsets that consumers commit."""

@@ -1,9 +1,9 @@
-"""What a consumer commits automatically, and where it begins: at least once, or not.
+"""Which offsets a consumer commits automatically, and where it begins: does it get each record at least once?
 
 One partition, one consumer of a group, enable.auto.commit=true. A background thread fetches records into a buffer. A
-call of poll() collects records from it, which moves the position, and then returns them. The application has processed
-what was returned when it calls poll() again. A consumer that crashes starts again from the committed offset, or, if
-no offset is committed, where auto.offset.reset says.
+call of poll() collects records from it, which moves the position, and then returns them. When the application calls
+poll() again, it has processed the returned records. A consumer that crashes starts again from the committed offset,
+or, if no offset is committed, where auto.offset.reset says.
 
 Kafka: ClassicKafkaConsumer, ConsumerCoordinator.maybeAutoCommitOffsetsAsync; AsyncKafkaConsumer, FetchCollector,
 CommitRequestManager, SubscriptionState.allConsumed, OffsetsRequestManager (KIP-848, KIP-1327).
@@ -86,7 +86,7 @@ class State:
 
 @initial
 def group_subscribes(configuration):
-    """The group has subscribed. The partition is empty, or does not exist yet: then all its records are the group's."""
+    """The group has subscribed. The partition is empty, or is added later: then the group must get all its records."""
     yield {
         "exists": not configuration.partition_is_added,
         "first_offset": 0 if configuration.partition_is_added else NONE,
@@ -96,7 +96,7 @@ def group_subscribes(configuration):
 
 @terminal
 def work_is_done(s):
-    """Records and crashes are numbered."""
+    """Records and crashes are limited in number, so a behaviour may end in every state."""
     return True
 
 
@@ -226,8 +226,8 @@ def committed_records_were_processed(s):
 
 @always
 def no_record_is_skipped(s):
-    """At least once: no consumer begins behind a record that the application never got. With `latest`, a group is
-    promised the records since its first consumer found its position; of a partition that is added, all."""
+    """At least once: no consumer begins after a record that the application never got. With `latest`, the records
+    before the first position that the group found do not count, unless the partition was added later."""
     return s.position == NONE or all(
         s.was_returned[offset] or offset < s.first_offset or s.returned_offset <= offset for offset in range(s.records)
     )

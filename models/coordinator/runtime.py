@@ -1,4 +1,4 @@
-"""A coordinator: what it has in memory, what it has written, what is acknowledged; and the partition below it.
+"""A coordinator: its state in memory, the records it has written and acknowledged; and the partition below it.
 
 One partition of `__consumer_offsets` with one group, or of `__share_group_state` with one share-partition. Each broker
 that leads the partition has a coordinator. A write operation changes the coordinator's state in memory at once, and its
@@ -41,7 +41,7 @@ from isrcheck.models.language.model import assemble
 
 
 class Service(IntEnum):
-    """Which service the runtime serves."""
+    """The service that uses the coordinator runtime: consumer groups or share groups."""
 
     GROUP = 0
     SHARE = 1
@@ -142,7 +142,7 @@ def a_coordinator_is_active(configuration):
 
 @terminal
 def work_is_done(s):
-    """Writes and elections are numbered, so that every behaviour ends."""
+    """Writes and elections are limited in number, so every behaviour ends."""
     return True
 
 
@@ -199,7 +199,7 @@ def coordinator_handles_commit(s, broker: Replica):
 
 @action
 def coordinator_handles_member(s, broker: Replica):
-    """ConsumerGroupHeartbeat: a record of a consumer group. The state in memory says that the group is one."""
+    """ConsumerGroupHeartbeat: a record of a consumer group. In the coordinator's memory, the group still is one."""
     require(s.service == Service.GROUP)
     require(s.is_active[broker])
     require(s.next_write < s.writes)
@@ -247,7 +247,7 @@ def forget(s, broker):
 
 
 def append_batch(s, broker):
-    """The leader appends the batch; its writes wait for the offset at its end."""
+    """The leader appends the batch, whose writes wait until the high watermark reaches the batch's end."""
     for write in range(s.writes):
         if s.batch[broker][write]:
             s.log[broker][s.log_end_offset[broker]] = write
@@ -269,7 +269,7 @@ def revert_batch(s, broker):
 
 
 def may_append(s, broker):
-    """The partition accepts an append of its leader, in whatever epoch the coordinator was loaded."""
+    """The partition accepts an append of its leader, even if the coordinator was loaded in an earlier epoch."""
     return s.leads[broker] and (not s.APPENDS_IN_ITS_EPOCH or s.loaded_in[broker] == s.known_epoch[broker])
 
 
@@ -277,8 +277,8 @@ def may_append(s, broker):
 def coordinator_flushes_batch(s, broker: Replica):
     """The batch is appended, or refused because the broker does not lead (NOT_LEADER_OR_FOLLOWER).
 
-    If the log ends elsewhere than the coordinator expects, it gives up its state and is loaded again; the records stay
-    in the log. Kafka: CoordinatorContext.flushCurrentBatch.
+    If the log ends elsewhere than the coordinator expects, the coordinator gives up its state and is loaded again; the
+    records stay in the log. Kafka: CoordinatorContext.flushCurrentBatch.
     """
     require(has_open_batch(s, broker))
     if may_append(s, broker):
@@ -377,7 +377,7 @@ def broker_applies_leadership(s, broker: Replica):
 
 
 def follows_the_leader(s, follower):
-    """Both brokers have applied the last record of the controller."""
+    """Both the follower and the leader have applied the controller's last election."""
     return (
         follower != s.leader and s.known_epoch[follower] == s.leader_epoch and s.known_epoch[s.leader] == s.leader_epoch
     )
@@ -390,7 +390,7 @@ def diverges(s, follower, offset):
 
 @action
 def follower_truncates(s, follower: Replica):
-    """The follower cuts its log to the part that it shares with the leader's; its high watermark falls unannounced."""
+    """The follower cuts its log to what it shares with the leader's. Nobody learns that its high watermark falls."""
     require(follows_the_leader(s, follower))
     require(any(diverges(s, follower, offset) for offset in range(s.writes)))
     for offset in range(s.writes):
@@ -430,7 +430,7 @@ def follower_fetches(s, follower: Replica):
 
 @action
 def leader_advances_high_watermark(s):
-    """Every replica follows this leader and has the next record. A stale leader has lost its followers."""
+    """The leader commits a record that every replica has. A stale leader commits none: it has lost its followers."""
     require(s.high_watermark[s.leader] < s.log_end_offset[s.leader])
     require(
         all(
@@ -525,7 +525,7 @@ def a_group_is_converted(s):
 
 @sometimes(applies=lambda configuration: configuration.elections > 0)
 def a_stale_coordinator_has_a_batch(s):
-    """A coordinator whose broker follows has yet to learn that its batch cannot be written."""
+    """A coordinator has an open batch that cannot be written, because its broker has become a follower."""
     return any(s.unload_is_queued[broker] and has_open_batch(s, broker) for broker in range(s.replicas))
 
 

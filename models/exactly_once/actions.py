@@ -44,7 +44,7 @@ from isrcheck.models.language import NONE, action, require
 
 
 def has_stale_epoch(s, partition):
-    """The producer's epoch was bumped because of another partition."""
+    """The producer's epoch was bumped because of another partition; this partition still has an older epoch."""
     return s.partition_epoch[partition] != s.producer_epoch
 
 
@@ -125,8 +125,8 @@ def producer_retries(s, batch: Batch):
     """The producer sends a batch again, to the same partition and with the same numbers.
 
     It does so once no later batch is in flight: on one connection, the request would arrive after theirs. An idempotent
-    producer sends the earliest batch first (RecordAccumulator.insertInSequenceOrder). If its late request exists, it is
-    lost, with those that followed on the same connection.
+    producer sends the earliest batch first (RecordAccumulator.insertInSequenceOrder). If a former request of the batch
+    is still late, it is lost, with the late requests that followed it on the same connection.
     """
     require(s.batch_state[batch] == BatchState.WAITING)
     require(in_flight(s, s.batch_partition[batch]) < s.max_in_flight_requests_per_connection)
@@ -184,7 +184,7 @@ def was_renumbered(s, batch):
 
 def waits_for_others(s, batch):
     """After OUT_OF_ORDER_SEQUENCE_NUMBER: as far as the producer knows, an earlier batch can still close the gap. Up to
-    2.4 it knows no such batch while a sequence is unresolved. Kafka: TransactionManager.canRetry."""
+    2.4 the producer knows no such batch while a sequence is unresolved. Kafka: TransactionManager.canRetry."""
     partition = s.batch_partition[batch]
     if s.unresolved_sequence[partition] == NONE:
         return was_renumbered(s, batch) or not is_next(s, batch)
@@ -255,9 +255,9 @@ def producer_receives_error_past_deadline(s, batch: Batch):
 def producer_gives_up(s, batch: Batch):
     """delivery.timeout.ms is over for a batch that waits to be sent again, and the callback reports a time-out.
 
-    Up to 2.0, request.timeout.ms limits this wait (ProducerBatch.maybeExpire). The batch is the earliest of its
-    partition: the time of later ones began later. Whether it is in the log is unknown: its sequence number is
-    unresolved (TransactionManager.markSequenceUnresolved).
+    Up to 2.0, request.timeout.ms limits this wait (ProducerBatch.maybeExpire). It is the earliest unfinished batch of
+    its partition, because the time of later batches began later. Whether the batch is in the log is unknown: its
+    sequence number is unresolved (TransactionManager.markSequenceUnresolved).
     """
     require(s.delivery_timeouts_left > 0)
     require(s.batch_state[batch] == BatchState.WAITING)
@@ -273,8 +273,8 @@ def producer_gives_up(s, batch: Batch):
 def producer_gives_up_in_flight(s, batch: FreedBatch):
     """delivery.timeout.ms is over while the request is being sent, and the callback reports a time-out.
 
-    The request goes on, but its answer is ignored. The sequence number is not marked as unresolved: only that of a
-    batch in retry is. Kafka: Sender.getExpiredInflightBatches, sendProducerData.
+    The request goes on, but its answer is ignored. The sequence number is not marked as unresolved, as it is for a
+    batch that waits to be sent again. Kafka: Sender.getExpiredInflightBatches, sendProducerData.
     """
     require(s.deadlines_in_flight_left[0] > 0)
     require(s.batch_state[batch] == BatchState.IN_FLIGHT)
@@ -301,8 +301,9 @@ def producer_reuses_buffer(s, batch: FreedBatch, later: Batch):
 
 @action(shows="of {partition}")
 def producer_resolves_sequence(s, partition: Partition):
-    """No batch of the partition is unfinished: either a later batch was acknowledged, so there is no gap, or the
-    producer takes a new epoch (up to 2.4: a new id). Kafka: TransactionManager.maybeResolveSequences."""
+    """A sequence is resolved once no batch of the partition is unfinished. If a later batch was acknowledged, there is
+    no gap; otherwise the producer takes a new epoch (up to 2.4: a new id). Kafka:
+    TransactionManager.maybeResolveSequences."""
     require(s.unresolved_sequence[partition] != NONE)
     require(not has_unfinished(s, partition))
     is_resolved = s.next_sequence[partition] == s.last_acked_sequence[partition] + 1
@@ -365,7 +366,7 @@ def answer(s, batch, with_what):
 
 
 def sent_content(s, batch):
-    """The batch with the records and numbers of the request: its own, or one that was written into its buffer later."""
+    """The batch whose records and numbers the request carries: its own, or one that was written into its buffer."""
     if s.deadlines_in_flight > 0 and s.overwritten_by[batch] != NONE:
         return s.overwritten_by[batch]
     return batch
@@ -514,7 +515,7 @@ def connection_is_lost_past_deadline(s, batch: Batch):
 
 @action(shows="of {partition}")
 def last_record_is_lost(s, partition: Partition):
-    """A fail-over to a replica that lacks the last record: of acks=0 or 1, or an unclean election.
+    """A fail-over to a replica that lacks the last record: with acks=0 or 1, or in an unclean election.
 
     What the new leader knows of producers follows from its log.
     """

@@ -19,7 +19,7 @@ from isrcheck.models.language import NONE, always, sometimes
 
 
 def data_was_given_up(s):
-    """A partition has lost a record: with acks=all, in an unclean election."""
+    """A partition has lost a record, which with acks=all happens only in an unclean election."""
     return s.lossy_failovers_left < s.lossy_failovers
 
 
@@ -73,7 +73,7 @@ def copies(s, record):
 
 
 def is_on_its_way(s, record):
-    """A request with the record is on its way, on a connection that is in order."""
+    """A request with the record is on its way, on a connection that has not broken."""
     return any(s.batch_record[b] == record and s.request[b] == Request.ON_ITS_WAY for b in range(s.batches))
 
 

@@ -214,7 +214,7 @@ class InFlightDeadline(Domain, size=lambda configuration: 1 if configuration.dea
 
 
 def up_to_budget(name):
-    """The remaining amount of a budget. Budgets up to three share a state layout, and thus a kernel."""
+    """The remaining amount of a budget. The range is at least 0 to 3, so small budgets share one compiled kernel."""
     return between(0, lambda configuration: max(3, getattr(configuration, name)))
 
 
@@ -287,8 +287,8 @@ def nothing_sent(configuration):
 
 @terminal
 def work_is_done(s):
-    """Records, calls of send() and faults are numbered, so that every behaviour ends. What must be true at its end is a
-    property of its own."""
+    """Every state may be the last one: records, calls of send() and faults are limited, so every behaviour ends. What
+    must be true at the end is a property of its own."""
     return True
 
 
@@ -398,7 +398,7 @@ def is_pending(s, record):
 
 
 def is_left_alone(s, record):
-    """The application has finished with a record that it has sent."""
+    """The application has sent the record, and will not send it again: it is delivered, or given up."""
     return (
         record < s.next_record
         and not is_pending(s, record)
@@ -418,7 +418,7 @@ def number_from_zero(s, partition):
 
 
 def forget_numbers(s):
-    """A new producer id, of which no partition knows anything."""
+    """Begin with no epoch and no sequence number for any partition: the producer has a new id."""
     for partition in range(s.partitions):
         s.partition_epoch[partition] = 0
         s.next_sequence[partition] = 0
@@ -444,8 +444,8 @@ def leave_gap(s, partition):
 
 
 def close_up(s, batch):
-    """The sequence number of a batch is free again, in the same epoch: the next batch gets it, and those in flight move
-    down by one. Kafka up to 2.4: TransactionManager.adjustSequencesDueToFailedBatch.
+    """The sequence number of a failed batch is free again, in the same epoch: the numbers of later unfinished batches
+    decrease by one. Kafka up to 2.4: TransactionManager.adjustSequencesDueToFailedBatch.
     """
     partition = s.batch_partition[batch]
     s.next_sequence[partition] -= 1
@@ -462,8 +462,8 @@ def close_up(s, batch):
 def can_be_overdue(s, batch):
     """delivery.timeout.ms may be over for this batch when its error is handled, and the producer renumbers.
 
-    It is the earliest one of its partition: the time of later ones began later. Without idempotence, and with
-    KAFKA-14397 repaired, this is the same as `producer_gives_up` after the error.
+    It is the earliest unfinished batch of its partition, because the time of later batches began later. Without
+    idempotence, and with KAFKA-14397 repaired, this is the same as `producer_gives_up` after the error.
     """
     return (
         s.OVERDUE_ERROR_RENUMBERS

@@ -120,7 +120,7 @@ def some_broker_is_behind(s):
 
 @leads_to(when=some_broker_is_behind)
 def brokers_show_the_isr(s):
-    """All brokers eventually show the ISR as it is. An unstable ISR can be gone before they do."""
+    """All brokers eventually show the ISR as it is. An unstable ISR may change before they show it."""
     return not some_broker_is_behind(s)
 
 

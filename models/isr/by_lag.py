@@ -76,19 +76,19 @@ def more_is_written_than_may_be(c):
 
 @contradiction
 def a_fetch_takes_all(c):
-    """fetch_size: a fetch takes all that a follower can lack, because most_behind is no greater; raise most_behind."""
+    """fetch_size is not below most_behind, so every fetch takes all that a follower can lack; raise most_behind."""
     return c.fetch_size >= c.most_behind
 
 
 @contradiction
 def no_follower_lacks_so_many(c):
-    """lag_max_messages: no follower lacks more than this, because most_behind is no greater; raise most_behind."""
+    """lag_max_messages is not below most_behind, so no follower can lack more; raise most_behind."""
     return c.SHRINK_RULE == ShrinkRule.MESSAGES and c.lag_max_messages >= c.most_behind
 
 
 @action
 def producer_writes(s, count: Written):
-    """Once between two ticks, before or after the fetch."""
+    """The producer writes once between two ticks, before or after the follower's fetch."""
     require(s.written == -1)
     require(count >= s.least_writes)
     s.written = count
@@ -98,7 +98,7 @@ def producer_writes(s, count: Written):
 
 @action
 def follower_fetches(s):
-    """The leader learns where the follower's log ends, and whether it has the records of its last fetch."""
+    """The leader learns where the follower's log ends, and whether it has all that was there at its previous fetch."""
     require(not s.has_fetched)
     require(not s.has_stopped)
     s.has_fetched = True

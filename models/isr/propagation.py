@@ -105,8 +105,8 @@ def leader_changes_isr(s, follower: Follower, watched: Watched):
     """The follower falls behind and leaves the ISR, or has caught up and rejoins it.
 
     The write names the version that the leader knows. If the controller has written since, the write fails, and nothing
-    changes until the leader gets the controller's request. Here it always does; KAFKA-2729 is about a case in which it
-    does not.
+    changes until the leader gets the controller's request. Here the leader always gets it; KAFKA-2729 is about a case
+    in which it does not.
     """
     require(s.leader_has_version)
     require(watched == 0 or not s.is_measured)
@@ -117,7 +117,7 @@ def leader_changes_isr(s, follower: Follower, watched: Watched):
 
 
 def begin_to_measure(s, watched):
-    """The watched change is any change: what holds of its age holds of every change."""
+    """Begin to measure the age of this change. Any change may be the watched one: its age stands for that of all."""
     if watched == 1:
         s.is_measured = True
 
@@ -235,7 +235,7 @@ def controller_is_elected(s):
 
 @action(fair=True)
 def new_controller_prepares(s):
-    """The new controller deletes all notifications, read or not; the opposite order is a mistake that Kafka avoids."""
+    """The new controller deletes all notifications, and then reads the ISR; to read first would be a mistake."""
     require(s.controller == Controller.STARTS)
     if s.READS_AFTER_DELETING:
         s.notification = False
@@ -277,7 +277,7 @@ def broker_updates_metadata(s, broker: Broker):
 
 
 def nothing_is_left_to_do(s):
-    """Everything that takes no tick is done. A new controller takes its time."""
+    """Everything that takes less than a tick is done. The election of a controller may take ticks."""
     return (
         s.thread_has_run
         and not s.leader_request
@@ -373,7 +373,7 @@ def every_change_is_heard(s):
 
 @sometimes(applies=lambda c: bool(c.LATEST_AFTER_A_MINUTE))
 def a_burst_is_told_after_a_minute(before, after, taken):
-    """The ISR has changed less than five seconds ago, but its change is reported."""
+    """The ISR has changed less than five seconds ago, but is reported, since a minute has passed."""
     is_written = taken == thread_runs and before.has_news and not after.has_news
     return is_written and before.ticks_since_change <= before.quiet_ticks
 

@@ -1,10 +1,10 @@
 """What the loss of brokers or racks takes along: leaders, the possibility to write, whole partitions.
 
-Several partitions, each with replicas that all are in sync at first. The assignment is that of Kafka
-(kafka_assignment.py), for every start and every shift: each is an initial state. Brokers fail for good, alone or with
-their rack; the controller elects the first replica of a partition that is up. What is counted has a limit in the
-configuration, so that a search finds the worst case: it is the smallest limit that holds. Without a limit, the property
-about it says nothing.
+Several partitions, each with replicas that all are in sync at first. Every assignment of replicas that Kafka can make
+(kafka_assignment.py) is an initial state. Brokers fail for good, alone or with their rack; the controller elects the
+first replica of a partition that is up. Each property counts partitions, and compares the count with a limit in the
+configuration: the smallest limit for which the property holds is the worst case. Without a limit, the property does not
+apply.
 
 Left out: how long an election takes, and replicas that are not in sync, of which the other models tell.
 """
@@ -157,7 +157,7 @@ def leaders_move_rarely(s):
 
 @always(applies=lambda c: c.most_readonly < NO_LIMIT)
 def writes_stop_rarely(s):
-    """At most `most_readonly` partitions have replicas, but fewer than min.insync.replicas."""
+    """At most `most_readonly` partitions have running replicas, but fewer than min.insync.replicas."""
     return sum(1 for p in range(s.partitions) if up(s, p) > 0 and up(s, p) < s.min_insync_replicas) <= s.most_readonly
 
 

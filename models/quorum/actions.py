@@ -1,4 +1,4 @@
-"""The actions that `raft` and `kraft` have in common: elections, and what comes from outside."""
+"""The actions that `raft` and `kraft` have in common: elections, records of clients, and faults."""
 
 from isrcheck.models.language import NONE, action, require
 from isrcheck.models.log import append_entry
@@ -46,7 +46,7 @@ def voter_times_out(s, voter: Voter):
 
 
 def would_vote_for(s, voter, prospective):
-    """The voter follows no leader, has seen no later epoch, and its log is not newer (KIP-996).
+    """The voter follows no leader, has seen no later epoch, and its log is not newer than the prospective's (KIP-996).
 
     Left out, of Kafka: a voter that receives a later epoch adopts it; and a follower that has not fetched from its
     leader yet would vote as well.
@@ -61,7 +61,7 @@ def would_vote_for(s, voter, prospective):
 
 @action
 def prospective_becomes_candidate(s, voter: Voter):
-    """A majority would vote for it. All voters are asked in one step, so no outdated answer counts."""
+    """A majority would vote for the voter. It asks all voters in one step, so no outdated answer counts."""
     require(s.role[voter] == Role.PROSPECTIVE)
     require(s.epoch[voter] + 1 in LeaderEpoch)
     require(is_majority(s, sum(1 for other in Voter if would_vote_for(s, other, voter))))
@@ -88,7 +88,7 @@ def voter_grants_vote(s, voter: Voter, candidate: Voter):
 
 @action(shows="{voter} for {candidate}")
 def voter_refuses_vote(s, voter: Voter, candidate: Voter):
-    """The candidate's log is not good enough; but the voter, even a leader, adopts the candidate's epoch."""
+    """VOTE_RULE does not allow a vote for the candidate; but the voter, even a leader, adopts the candidate's epoch."""
     require(asks_for_vote(s, candidate, voter))
     require(s.epoch[candidate] > s.epoch[voter])
     require(not may_get_vote_of(s, candidate, voter))
@@ -104,7 +104,8 @@ def candidate_becomes_leader(s, candidate: Voter):
 
 @action(shows="{leader} to {follower}")
 def leader_announces_itself(s, leader: Voter, follower: Replica):
-    """A heartbeat in `raft`; BeginQuorumEpoch in `kraft`, and for an observer the answer to a fetch from anybody."""
+    """A replica hears of the leader by a heartbeat in `raft`; in `kraft` by BeginQuorumEpoch, or, as an observer, by
+    the answer of any replica to a fetch."""
     require(is_leader(s, leader) and leader != follower)
     require(can_reach(s, leader, follower))
     require(s.epoch[leader] >= s.epoch[follower] and not is_leader_of(s, follower, s.epoch[leader]))
@@ -113,14 +114,14 @@ def leader_announces_itself(s, leader: Voter, follower: Replica):
 
 
 def is_leader_of(s, r, epoch):
-    """The voter leads this epoch. A second leader of the epoch, which must not exist, is ignored."""
+    """The replica itself leads this epoch. Such a second leader must not exist; if it does, it does not step down."""
     return is_leader(s, r) and s.epoch[r] == epoch
 
 
 @action(shows="{sender} from {other}")
 def sender_learns_of_epoch(s, sender: Voter, other: Replica):
-    """A sender in an earlier epoch learns of the later one from the answer, and steps down. In `raft` a leader sends
-    requests all the time."""
+    """A candidate or leader in an earlier epoch learns of a later epoch from an answer, and steps down. In `raft` a
+    leader sends requests all the time."""
     require(s.role[sender] != Role.FOLLOWER)
     require(can_reach(s, sender, other))
     require(s.epoch[other] > s.epoch[sender])
@@ -129,10 +130,10 @@ def sender_learns_of_epoch(s, sender: Voter, other: Replica):
 
 @action
 def leader_resigns(s, leader: Voter):
-    """Check quorum: no majority has answered, or fetched, for a while.
+    """Check quorum: the leader resigns, because no majority has answered it, or fetched from it, for a while.
 
     Left out: EndQuorumEpoch, with which a leader that shuts down asks for an immediate election, and KRaft's first
-    version of check quorum, in which such a leader began an epoch.
+    version of check quorum, in which a leader without a majority began a new epoch.
     """
     require(s.CHECK_QUORUM)
     require(is_leader(s, leader))
@@ -160,7 +161,7 @@ def leader_appends(s, leader: Voter):
 
 @action
 def replica_restarts(s, replica: Replica):
-    """A crash and a restart. A replica that is down takes no step, which every replica may do for any time."""
+    """A crash and a restart, as one step: between them the replica takes no step, as any replica may do for a time."""
     require(s.restarts_so_far < s.restarts)
     become_follower(s, replica, s.epoch[replica], NONE)
     s.high_watermark[replica] = 0

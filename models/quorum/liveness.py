@@ -4,8 +4,8 @@ A search for loops needs every reachable state and its transitions, so these pro
 `check quorum` searches; `check quorum_liveness` searches this one. Only voters that hear nothing time out, because
 elections without a reason prevent all progress.
 
-Fair are all steps that replicas take by themselves; faults and repairs are not. Epochs are bounded: where none is left,
-no election can begin, and a behaviour that ends there is permitted.
+All steps that replicas take by themselves are fair; faults and repairs are not. Epochs are bounded: once they are used
+up, no election can begin, and a behaviour that ends there is permitted.
 """
 
 import sys
@@ -42,7 +42,7 @@ WORK = [
 
 
 def no_epoch_is_left(s):
-    """Some voter cannot begin an election: the bounds end here."""
+    """Some voter cannot begin an election, because the bound on epochs is reached."""
     return any(s.epoch[voter] + 1 not in LeaderEpoch for voter in Voter)
 
 
@@ -52,12 +52,12 @@ def a_leader_is_cut_off(s):
 
 @leads_to(when=a_leader_is_cut_off, fair=WORK)
 def cut_off_leader_resigns(s):
-    """A leader that no majority answers stops presuming leadership, or is answered again."""
+    """A leader that no majority answers eventually resigns, or a majority answers it again."""
     return not a_leader_is_cut_off(s)
 
 
 def could_lead(s, voter):
-    """The voter reaches a majority, and its log is good enough for it."""
+    """The voter reaches a majority of voters that may vote for its log."""
     return is_majority(
         s,
         sum(
@@ -68,7 +68,7 @@ def could_lead(s, voter):
 
 @always_eventually(fair=WORK, permitted=no_epoch_is_left)
 def a_majority_has_a_leader(s):
-    """Again and again, a leader reaches a majority that follows it, or nobody could lead one.
+    """Again and again, some leader reaches a majority that follows it, or no voter could win an election.
 
     KRaft.tla of KIP-996: EventuallyLeaderElected.
     """
@@ -77,7 +77,7 @@ def a_majority_has_a_leader(s):
 
 @always_eventually(fair=WORK)
 def healthy_leader_commits(s):
-    """A leader that reaches a majority commits all that it has. KRaft.tla: ValuesNotStuck."""
+    """Again and again, every leader that reaches a majority has committed its whole log. KRaft.tla: ValuesNotStuck."""
     return not any(is_healthy(s, leader) and s.high_watermark[leader] < s.log_end_offset[leader] for leader in Voter)
 
 

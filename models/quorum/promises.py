@@ -1,8 +1,8 @@
 """What a quorum promises, with the published names of the properties.
 
 Raft: the properties of figure 3.2 of Ongaro's thesis. KRaft: the invariants of Vanlightly's KRaft.tla (raft-tlaplus),
-written from Kafka's implementation. Its NoIllegalState says that no replica is asked to follow a second leader in its
-epoch, which is `one_leader_per_epoch` here; a leader only appends (Leader Append-Only) by construction.
+written from Kafka's implementation. NoIllegalState of KRaft.tla says that no replica is asked to follow a second leader
+in its epoch, which is `one_leader_per_epoch` here. Raft's Leader Append-Only holds here by construction.
 """
 
 from isrcheck.models.language import NONE, always, always_step, sometimes
@@ -45,7 +45,7 @@ def acked_not_lost(s):
 
 @always
 def committed_agrees(s):
-    """Replicas do not differ below both high watermarks. Raft: State Machine Safety. KRaft.tla: NoLogDivergence."""
+    """Two logs do not differ below both high watermarks. Raft: State Machine Safety. KRaft.tla: NoLogDivergence."""
     return all(
         same_entry(s, a, b, offset)
         for a in range(s.replicas)
@@ -76,7 +76,7 @@ def log_matching(s):
 
 @always_step
 def committed_is_not_truncated(before, after):
-    """No replica removes what it knows to be committed. Kafka refuses to truncate below the high watermark."""
+    """No replica removes an entry below its high watermark. Kafka refuses to truncate there."""
     return all(
         offset >= before.high_watermark[r]
         or (
@@ -114,7 +114,7 @@ def is_healthy(s, leader):
 def healthy_leader_is_kept(before, after, taken):
     """While a leader reaches a majority that follows it, no follower leaves it: no election disturbs it.
 
-    With time-outs at any time, this is always violated. A restart is a fault of its own.
+    If voters may time out at any time, the property is always violated. Steps in which a replica restarts are exempt.
     """
     return taken == replica_restarts or all(
         after.epoch[r] == before.epoch[r] and (r != leader or is_leader(after, r))
@@ -148,12 +148,13 @@ def has_elections(configuration):
 
 
 def has_minorities(configuration):
-    """One voter can be left out of an election."""
+    """An election can succeed without one of the voters."""
     return has_elections(configuration) and configuration.replicas - configuration.observers > 2
 
 
 def has_conflicts(configuration):
-    """Two leaders can append records. Of two voters, one that lacks an entry of the other is not elected."""
+    """Two leaders can append conflicting records. With two voters they cannot: a voter that lacks the other's entry is
+    not elected."""
     return has_minorities(configuration) and configuration.records > (0 if configuration.LEADER_CHANGE_RECORD else 1)
 
 
@@ -178,7 +179,7 @@ def a_later_leader_has_committed(s):
 
 @sometimes(applies=has_conflicts)
 def a_log_is_truncated(before, after):
-    """A record that was not committed is taken out of a log."""
+    """A log is truncated: a record that was not committed leaves it."""
     return any(
         before.log_record[r][offset] < before.records and before.log_record[r][offset] != after.log_record[r][offset]
         for r in range(before.replicas)
@@ -189,12 +190,13 @@ def a_log_is_truncated(before, after):
 
 @sometimes(applies=has_minorities)
 def two_replicas_presume_leadership(s):
-    """In different epochs: the earlier leader has not heard of the later one."""
+    """Two replicas presume leadership, in different epochs: the earlier leader has not heard of the later one."""
     return any(is_leader(s, a) and is_leader(s, b) for a in Voter for b in Voter if a < b)
 
 
 def has_two_candidates(configuration):
-    """The first leader can be one of them, in a second epoch. Of two voters that ask first, one knows of the other."""
+    """Two voters can be candidates of the same epoch. If there are only two, one of them leads at first, so it takes a
+    second epoch; with pre-vote, it takes three voters."""
     return configuration.elections > 1 and (
         has_minorities(configuration) if configuration.PRE_VOTE else has_elections(configuration)
     )
@@ -202,7 +204,7 @@ def has_two_candidates(configuration):
 
 @sometimes(applies=has_two_candidates)
 def votes_are_split(s):
-    """Two candidates of one epoch have votes of their own."""
+    """Two voters are candidates of the same epoch, each with its own vote."""
     return any(
         s.role[a] == Role.CANDIDATE and s.role[b] == Role.CANDIDATE and s.epoch[a] == s.epoch[b]
         for a in Voter

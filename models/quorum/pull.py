@@ -1,8 +1,8 @@
-"""KRaft (KIP-595): followers and observers fetch from the leader, which learns how far they are from the next fetch.
+"""KRaft (KIP-595): followers and observers fetch from the leader, which learns from each fetch how far a log reaches.
 
-A fetch and its response are one step, with one entry; or the response is lost, and only the leader knows more. This
-leaves no behaviour out: a follower has one fetch in flight, drops the response if its epoch has changed meanwhile, and
-does nothing else with its log.
+A fetch and its response, with at most one entry, are one step; or the response is lost, and only the leader has learned
+something. This leaves no behaviour out: a follower has one fetch in flight, drops the response if its epoch has changed
+meanwhile, and does nothing else with its log.
 """
 
 from isrcheck.models.language import NONE, action, require
@@ -22,7 +22,7 @@ from isrcheck.models.quorum.state import (
 
 
 def end_offset_for_epoch(s, r, epoch):
-    """The end of the entries of this epoch and of earlier ones. Kafka: LeaderEpochFileCache.endOffsetFor."""
+    """The offset after the last entry of this or an earlier epoch. Kafka: LeaderEpochFileCache.endOffsetFor."""
     return sum(1 for offset in range(s.log_size) if offset < s.log_end_offset[r] and s.log_epoch[r][offset] <= epoch)
 
 
@@ -49,7 +49,7 @@ def can_fetch(s, follower, leader):
 
 
 def leader_learns_of_fetch(s, leader, follower):
-    """The fetch offset is the end of the follower's log: it has everything below it. LeaderState.updateReplicaState."""
+    """The leader learns that the follower has the entries below its fetch offset. LeaderState.updateReplicaState."""
     s.match_offset[leader][follower] = s.log_end_offset[follower]
     commit(s, leader, committed_end_offset(s, leader))
 
@@ -122,8 +122,8 @@ def truncate_to(s, follower, end_offset, epoch):
 def sender_learns_of_epoch(s, sender: Voter, other: Replica):
     """A candidate that asks for votes learns of a later epoch. A leader asks nobody, so it learns only from requests.
 
-    KIP-595, Leader Progress Timeout, calls it a zombie leader. Left out: the answers to BeginQuorumEpoch, which since
-    KIP-853 a leader repeats for every voter that does not fetch.
+    KIP-595, Leader Progress Timeout, calls a leader that has not learned of a later epoch a zombie leader. Left out:
+    the answers to BeginQuorumEpoch, which since KIP-853 a leader repeats for every voter that does not fetch.
     """
     require(s.role[sender] == Role.CANDIDATE or s.role[sender] == Role.PROSPECTIVE)
     require(can_reach(s, sender, other))

@@ -18,7 +18,7 @@ def common_end_offset(s, a, b):
 
 @action(shows="{leader} to {follower}")
 def leader_replicates(s, leader: Voter, follower: Replica):
-    """The next entry replaces the follower's entry in its place, and all entries after it, if they differ."""
+    """The follower drops the entries that differ from the leader's log, and appends the leader's next entry."""
     require(is_leader(s, leader) and leader != follower)
     require(can_reach(s, leader, follower))
     require(follows(s, follower, leader))

@@ -38,9 +38,9 @@ MOST_REPLICAS = 7
 class Scheme(IntEnum):
     """SCHEME: which replicas have to hold a write before it is acknowledged, and which may lead afterwards.
 
-    MAJORITY: more than half of the replicas; a replica with the votes of more than half, which vote for no older log.
-    ISR: all in-sync replicas, of which there are at least min.insync.replicas; one of them. ISR_WITH_ELR: the same, or
-    a member of the ISR from when it became smaller than that (KIP-966).
+    MAJORITY: more than half of the replicas hold it; a replica may lead that more than half vote for, none of them with
+    a newer log. ISR: all in-sync replicas, at least min.insync.replicas, hold it; one of them may lead. ISR_WITH_ELR:
+    as ISR, but replicas may lead, too, that were in the ISR when it shrank below min.insync.replicas (KIP-966).
     """
 
     MAJORITY = 0
@@ -89,13 +89,13 @@ def everyone_is_in_sync(configuration):
 
 @terminal
 def it_may_end(s):
-    """There is one write, and failures are for good."""
+    """A behaviour may end in every state: there is one write, and failed brokers stay failed."""
     return True
 
 
 @contradiction
 def isr_smaller_than_its_minimum(configuration):
-    """No ISR has as many members as that, so no write is acknowledged; lower --min-isr, or raise --replicas."""
+    """--min-isr is above --replicas, so no write is acknowledged; lower --min-isr, or raise --replicas."""
     return configuration.SCHEME != Scheme.MAJORITY and configuration.min_isr > configuration.replicas
 
 
@@ -104,12 +104,12 @@ def is_running(s):
 
 
 def isr_size(s):
-    """The leader and the running followers in the ISR."""
+    """The number of running members of the ISR, including the leader."""
     return (1 if is_running(s) else 0) + s.in_sync[0] + s.in_sync[1]
 
 
 def copies(s):
-    """The running brokers that hold the record."""
+    """The number of running brokers that hold the record."""
     return (1 if s.leader == Leader.HOLDS else 0) + s.in_sync[1] + s.eligible[1] + s.outside[1]
 
 
@@ -179,8 +179,8 @@ def leader_acknowledges(s):
 
 @action
 def slow_follower_leaves_isr(s, holds: HasRecord):
-    """A follower leaves an ISR that becomes smaller than its minimum: it stays eligible, since it holds all
-    acknowledged records."""
+    """A follower leaves the ISR. If the ISR becomes smaller than its minimum, the follower stays eligible (KIP-966),
+    since it holds all acknowledged records."""
     require(s.FOLLOWERS_LAG and s.SCHEME != Scheme.MAJORITY)
     require(is_running(s))
     require(s.in_sync[holds] > 0)
@@ -197,8 +197,8 @@ def is_caught_up(s, holds):
 
 
 def join_isr(s):
-    """A follower that has caught up joins the ISR. If the ISR then has the required size, it holds everything, and no
-    other broker is eligible."""
+    """A follower that has caught up joins the ISR. If the ISR then has its minimum size, all its members hold every
+    acknowledged record, and no other broker is eligible."""
     s.in_sync[1 if s.leader == Leader.HOLDS else 0] += 1
     if isr_size(s) >= s.min_isr:
         for holds in HasRecord:
@@ -236,7 +236,7 @@ def leader_fails(s):
 
 @action
 def in_sync_follower_fails(s, holds: HasRecord):
-    """The controller removes the broker from the ISR."""
+    """A follower in the ISR fails, and the controller removes it from the ISR."""
     require(s.failed < s.failures)
     require(s.in_sync[holds] > 0)
     s.in_sync[holds] -= 1
@@ -268,7 +268,7 @@ def lead(s, holds):
 
 @action
 def majority_elects(s, holds: HasRecord):
-    """A broker that holds the record votes only for a candidate that holds it."""
+    """A majority elects a broker. A voter that holds the record votes only for a broker that holds it."""
     require(s.SCHEME == Scheme.MAJORITY)
     require(not is_running(s))
     require(s.in_sync[holds] > 0)
@@ -301,7 +301,7 @@ def controller_elects_eligible(s, holds: HasRecord):
 
 @always_possible
 def write_can_be_acknowledged(s):
-    """After any failures within the budget, the write can still be acknowledged, or was."""
+    """After any failures within the budget, the write has been acknowledged, or still can be."""
     return s.acknowledged
 
 
@@ -319,7 +319,7 @@ def acked_can_be_read(s):
 
 @sometimes(applies=lambda configuration: configuration.answers > 0)
 def acknowledged_when_so_many_hold_it(s):
-    """A write is acknowledged when exactly this number of brokers hold it."""
+    """A write is acknowledged when exactly `answers` brokers hold it."""
     return s.acknowledged and s.held_by == s.answers
 
 

@@ -44,7 +44,7 @@ class VoteRule(IntEnum):
     """VOTE_RULE: which candidates a voter votes for.
 
     NEWEST_LOG: those whose last entry has a later epoch than its own, or the same epoch and no smaller offset (Raft).
-    LONGEST_LOG: those whose log is no shorter. ANY_LOG: everyone. The last two are mistakes.
+    LONGEST_LOG: those whose log is no shorter than its own. ANY_LOG: all. The last two are mistakes that lose records.
     """
 
     NEWEST_LOG = 0
@@ -78,7 +78,7 @@ class Replica(Domain, size="replicas"):
 
 
 class Voter(Domain, size=lambda configuration: max(1, configuration.replicas - configuration.observers)):
-    """A replica that votes, and counts for majorities: the first ones."""
+    """A replica that votes and counts for majorities. The first replicas are voters, the last are observers."""
 
 
 class Offset(Domain, size="log_size"):
@@ -130,20 +130,20 @@ def a_leader_is_elected(configuration):
 
 @terminal
 def bounds_are_used_up(s):
-    """Epochs, records and faults are numbered, so that a behaviour may end anywhere."""
+    """Epochs, records and faults are limited in number, so a behaviour may end in every state."""
     return True
 
 
 @contradiction
 def nobody_votes(configuration):
-    """At most as many replicas can be observers as have no vote; lower --observers, or raise --replicas."""
+    """--observers leaves no replica that votes; lower --observers, or raise --replicas."""
     return configuration.observers >= configuration.replicas
 
 
 @contradiction
 def no_room_for_leaders_records(configuration):
     """With LEADER_CHANGE_RECORD, a log needs room for an entry of each epoch and for a record; raise --log-size to more
-    than --elections, or lower that."""
+    than --elections, or lower --elections."""
     return configuration.LEADER_CHANGE_RECORD and configuration.log_size < configuration.elections + min(
         1, configuration.records
     )
@@ -195,12 +195,12 @@ def is_answered_by_majority(s, leader):
 
 
 def last_epoch(s, r):
-    """The epoch of the last entry; NONE, which is less than any, if the log is empty."""
+    """The epoch of the last entry; if the log is empty, NONE, which is less than any epoch."""
     return s.log_epoch[r][s.log_end_offset[r] - 1] if s.log_end_offset[r] > 0 else NONE
 
 
 def may_get_vote_of(s, candidate, voter):
-    """The log of the candidate is good enough for the voter (thesis 3.6.1; Kafka: canGrantVote)."""
+    """The voter's rule (VOTE_RULE) allows a vote for the candidate's log (thesis 3.6.1; Kafka: canGrantVote)."""
     if s.VOTE_RULE == VoteRule.ANY_LOG:
         return True
     if s.VOTE_RULE == VoteRule.LONGEST_LOG:
@@ -218,7 +218,7 @@ def holds_record(s, r, record):
 
 
 def forget_role(s, r):
-    """What a candidate or leader keeps in memory goes with the role, so that equal followers are equal states."""
+    """Clear what only a candidate or leader keeps in memory, so that equal followers have equal states."""
     if r in Voter:
         s.votes[r].clear()
         for other in range(s.replicas):
@@ -226,7 +226,7 @@ def forget_role(s, r):
 
 
 def become_follower(s, r, epoch, leader):
-    """Follow this leader, or nobody (NONE), in this epoch, which is its own or a later one."""
+    """Follow this leader, or nobody (NONE), in this epoch, which is the replica's own or a later one."""
     if epoch > s.epoch[r]:
         s.voted_for[r] = NONE
     s.epoch[r] = epoch
@@ -245,7 +245,7 @@ def become_candidate(s, r):
 
 
 def become_leader(s, r):
-    """The leader knows nothing of the others' logs; its own entry at the start of the epoch, if any, comes first."""
+    """Become a leader that knows nothing of the others' logs, and appends its own entry of the epoch, if it has one."""
     s.role[r] = Role.LEADER
     s.leader[r] = r
     s.votes[r].clear()
@@ -262,7 +262,7 @@ def has_copy(s, leader, r, end_offset):
 
 
 def is_on_majority(s, leader, end_offset):
-    """A leader knows of enough copies of its entries below this offset."""
+    """As far as the leader knows, a majority holds its entries below this offset."""
     return is_majority(
         s,
         sum(1 for r in range(s.replicas) if (r in Voter or s.OBSERVERS_COUNT) and has_copy(s, leader, r, end_offset)),
@@ -270,7 +270,7 @@ def is_on_majority(s, leader, end_offset):
 
 
 def may_commit(s, leader, end_offset):
-    """The copies of the last entry below this offset count: in Raft, if it is of the leader's own epoch (thesis 3.6.2).
+    """A majority holds the entries below this offset, and in Raft the last is of the leader's epoch (thesis 3.6.2).
 
     Kafka: LeaderState.maybeUpdateHighWatermark, which waits for the end of the leader's own first entry.
     """
@@ -297,8 +297,8 @@ def committed_end_offset(s, leader):
 def commit(s, leader, end_offset):
     """Raise the leader's high watermark; with that, clients learn that their records are committed.
 
-    A client that wrote to an earlier leader gets no answer from this one; but it may find its record, so the record
-    counts.
+    A client that wrote to an earlier leader gets no answer from this one; but it may find its record in the log, so the
+    record counts as acknowledged.
     """
     for offset in range(s.log_size):
         if s.high_watermark[leader] <= offset < end_offset and s.log_record[leader][offset] < s.records:

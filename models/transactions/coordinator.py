@@ -58,9 +58,9 @@ def coordinator_handles_init_producer_id(s, producer: Producer):
 
     An ongoing transaction is aborted first (PrepareEpochFence, which is never durable, then PrepareAbort with the epoch
     of the fence); the instance asks again, and gets the epoch after that one. An instance that has an epoch already
-    must have the current one (KIP-360) to get another. Nobody compares it while a transaction is ongoing: so a fenced
-    instance aborts the transaction of its successor (prepareInitProducerIdTransit). Left out: a second request after a
-    lost answer gets a new epoch, or is fenced.
+    must have the current one (KIP-360) to get another. But the coordinator does not compare the epochs while a
+    transaction is ongoing: so a fenced instance aborts the transaction of its successor (prepareInitProducerIdTransit).
+    Left out: a second request after a lost answer gets a new epoch, or is fenced.
     """
     require(s.phase[producer] == Phase.INITIALISING)
     require(not is_over(s) or s.epoch[producer] == NONE or s.epoch[producer] == s.producer_epoch)
@@ -74,17 +74,17 @@ def coordinator_handles_init_producer_id(s, producer: Producer):
 
 
 def next_epoch(s):
-    """The epoch of the next instance; if the producer id is exhausted, the first epoch of a producer id other than that
-    taken by the end of a transaction.
+    """The epoch of the next instance; if the producer id is exhausted, the first epoch of a new producer id.
 
+    That id is not the one which the end of a transaction takes, so the model gives its first epoch another number.
     Kafka: prepareIncrementProducerEpoch, prepareProducerIdRotation.
     """
     return first_epoch_of_next_id(s) + 1 if is_exhausted(s, s.producer_epoch) else s.producer_epoch + 1
 
 
 def can_fence(s):
-    """The fence has an epoch. Without one, up to 4.2, the coordinator throws an exception, and the transaction stays as
-    it is; since 4.3, the highest epoch is kept (KAFKA-20090)."""
+    """An epoch is left to fence the producer with. Otherwise, up to 4.2, the coordinator throws an exception, and the
+    transaction stays as it is; since 4.3, it keeps the highest epoch (KAFKA-20090)."""
     return (
         s.producer_epochs == 0
         or s.producer_epoch > s.producer_epochs
@@ -107,16 +107,16 @@ def fence(s):
 
 
 def epoch_of_fence(s):
-    """The epoch after that of the transaction. In 4.0.0, TV2 raised it once more (KAFKA-19367).
+    """The epoch of the fence: the one after the transaction's. In 4.0.0, TV2 raised it once more (KAFKA-19367).
 
-    With TV2, the epoch after that is also the result of the producer's own abort: since that repair, a fenced producer
-    that asks for the abort mistakes it for its own. Kafka: prepareFenceProducerEpoch, prepareAbortOrCommit.
+    With TV2, the producer's own abort raises the epoch by one, too. So, since the repair of KAFKA-19367, a fenced
+    producer that requests an abort mistakes the fence for it. Kafka: prepareFenceProducerEpoch, prepareAbortOrCommit.
     """
     return s.producer_epoch + 2 if s.FENCE_RAISES_EPOCH_TWICE else s.producer_epoch + 1
 
 
 def epoch_after_end(s):
-    """With TV2 every transaction ends with the next epoch, which its markers carry; the highest epoch has none."""
+    """With TV2 every transaction ends with the next epoch, which its markers carry; the highest epoch is kept."""
     return (
         s.producer_epoch + 1
         if s.TXN_VERIFY == Verification.TV2 and not is_highest(s, s.producer_epoch)
@@ -137,7 +137,7 @@ def can_end(s, request):
 
 
 def prepare(s, request):
-    """With TV2, the end that exhausts a producer id takes the next id, which the producer gets in the answer."""
+    """Begin to write the end. With TV2, an end that exhausts a producer id takes the next id, sent in the answer."""
     if s.producer_epochs > 0:
         s.knows_other_id[0] = (s.TXN_VERIFY == Verification.TV2 and is_exhausted(s, s.producer_epoch)) or (
             s.knows_other_id[0] and is_over(s)
@@ -170,7 +170,7 @@ def coordinator_handles_end_txn(s, producer: Producer):
 
 @action
 def coordinator_handles_late_end_txn(s):
-    """The late copy of an EndTxn arrives: the coordinator distinguishes transactions only by their epochs."""
+    """The late copy of an EndTxn arrives, and can end a later transaction: the coordinator only compares the epochs."""
     require(s.late_end_txn != Request.NOTHING)
     require(s.late_end_txn_epoch == s.producer_epoch)
     require(is_idle(s))
@@ -197,7 +197,7 @@ def coordinator_times_out_transaction(s):
 
 
 def knows_what_is_prepared(s):
-    """The transaction is among those whose markers are pending.
+    """The coordinator still has the prepared transaction among those whose markers are pending.
 
     Kafka: TransactionMarkerChannelManager.transactionsWithPendingMarkers.
     """
@@ -244,7 +244,7 @@ def move_coordinator(s):
 
 
 def leave_answer_of_marker(s):
-    """An answer that the old coordinator awaits is on its way; it matters if the same broker is the new one, too."""
+    """An answer to a marker of the old coordinator is on its way; it matters if the new one is the same broker."""
     if s.late_answer[0] == LateAnswer.REMOVED_ENTRY:
         s.late_answer[0] = LateAnswer.NONE
     if s.late_answers_left[0] > 0 and any(
@@ -258,7 +258,7 @@ def leave_answer_of_marker(s):
 def coordinator_fails_over(s):
     """Another broker becomes the coordinator, with the next coordinator epoch; a pending append is lost.
 
-    Markers that the old one has sent are lost or, within a budget, arrive late.
+    Markers that the old coordinator has sent are lost or, within a budget, arrive late.
     """
     require(s.coordinator_epoch < s.failovers)
     move_coordinator(s)
@@ -280,7 +280,7 @@ def coordinator_fails_over_after_append(s):
 
 @action
 def coordinator_learns_of_earlier_marker(s, answer: SurvivingAnswer):
-    """The answer to a marker of an earlier coordinator epoch arrives at the same broker, which leads again.
+    """The answer to a marker of an earlier coordinator epoch arrives at a broker that is the coordinator again.
 
     The broker finds that the coordinator epoch has changed, and gives the transaction up: up to 3.7 by its
     transactional.id alone, so that the entry of the present epoch is removed. Then the markers are written, but nobody
@@ -328,7 +328,7 @@ def is_accepted(s, p, epoch, coordinator_epoch):
 
 
 def is_acknowledged_as_retry(s, p, epoch, coordinator_epoch):
-    """The fix of KAFKA-19999: the same epoch again, and no open transaction, is a marker that was appended before."""
+    """Since the fix of KAFKA-19999, a marker with a known epoch, without an open transaction, counts as a retry."""
     return (
         s.EQUAL_MARKER_EPOCH_IS_RETRY
         and coordinator_epoch >= s.known_coordinator_epoch[p]
@@ -398,7 +398,7 @@ def answer_to_marker_is_lost(s, partition: Partition):
 
 @action(shows="{partition}")
 def leader_appends_late_marker(s, partition: Partition):
-    """A late copy of a marker arrives. Its answer is ignored; the partition cannot tell it from a retry."""
+    """A late copy of a marker arrives. The partition cannot tell the copy from a retry; its answer is ignored."""
     require(s.late_marker[partition] != Request.NOTHING)
     require(
         is_accepted(s, partition, s.late_marker_epoch[partition], s.late_marker_coordinator_epoch[partition])

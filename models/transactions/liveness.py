@@ -3,9 +3,9 @@
 A search for loops takes longer than one for the promises, so these properties are no part of the model that `check
 transactions` searches; `check transactions_liveness` searches this one.
 
-What is fair: a running coordinator and a running leader eventually do their work, and an application that began a
-transaction ends it or stops. Faults are free. Weak fairness does not exclude that the answer to a marker is lost again
-and again, for ever. Such a network delivers nothing, so a behaviour that repeats this loss is permitted.
+Assumed as fair: a running coordinator and a running leader eventually do their work, and an application that began a
+transaction ends it or stops. Faults need not happen. Weak fairness does not exclude that the answer to a marker is lost
+again and again, for ever. Such a network delivers nothing, so a behaviour that repeats this loss is permitted.
 """
 
 import sys

@@ -44,7 +44,7 @@ def is_ended_by(s, p, offset, marker):
 
 
 def is_unstable(s, p, offset):
-    """The entry is a record whose marker is not yet below the high watermark: it is undecided here, or unreplicated.
+    """The entry is a record whose marker is missing in this log, or not yet below the high watermark.
 
     Kafka: ProducerStateManager.firstUnstableOffset.
     """
@@ -86,7 +86,7 @@ def holds_offsets(s, p):
 
 
 def committed_offset(s):
-    """The next input, by the last offset that is committed in `__consumer_offsets`, the last partition."""
+    """The number of the next input, by the last offset that is committed in `__consumer_offsets` (last partition)."""
     for back in range(s.log_size):
         for transaction in range(s.transactions):
             if s.log_record[s.partitions - 1][s.log_size - 1 - back] == record_of(s, transaction) and is_visible_at(
@@ -105,7 +105,7 @@ def is_appended_and_replicated(s, p, transaction):
 
 
 def nothing_is_held_back(s, p):
-    """Readers of both isolation levels receive everything."""
+    """The last stable offset is the log end: readers of both isolation levels receive all records."""
     return last_stable_offset(s, p) == s.log_end_offset[p]
 
 
@@ -118,7 +118,7 @@ def nothing_is_held_back(s, p):
 
 
 def is_idle(s):
-    """No transition is pending."""
+    """The coordinator is not appending a transition to its log."""
     return s.pending_state == TransactionState.NOTHING
 
 
@@ -149,7 +149,7 @@ def is_exhausted(s, epoch):
 
 
 def is_highest(s, epoch):
-    """The epoch of the first producer id that is left to fence the last one of a producer: Short.MAX_VALUE."""
+    """The highest epoch of the first producer id (Short.MAX_VALUE): no producer gets it, it is left for a fence."""
     return s.producer_epochs > 0 and epoch == s.producer_epochs
 
 
@@ -172,7 +172,7 @@ def forget_next_id(s):
 
 
 def changes_id(s):
-    """The end of a transaction brings the next producer id: when it is complete, or it has just done so."""
+    """The prepared transaction will take the next producer id when it is complete, or the complete one has taken it."""
     return (is_prepared(s) and is_highest(s, s.producer_epoch)) or (
         (
             s.transaction_state == TransactionState.COMPLETE_COMMIT

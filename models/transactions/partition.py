@@ -44,7 +44,7 @@ def precedes(s, p, earlier, transaction):
 
 
 def last_batch(s, p, transaction):
-    """The last record with the epoch of this record in the producer's state at the partition, or NONE."""
+    """The last record with the same epoch that the partition's state of the producer still knows, or NONE."""
     for back in range(s.log_size):
         for other in range(s.transactions):
             if (
@@ -59,9 +59,9 @@ def last_batch(s, p, transaction):
 def has_expected_sequence(s, p, transaction):
     """The batch continues the sequence of its epoch, in which each record has one number, given up or not.
 
-    Kafka: ProducerAppendInfo.checkSequence. A partition without state expects 0, and since 2.5 accepts any number. One
-    that knows the epoch only by a marker expects 0. Committed offsets have no sequence number: the group coordinator
-    appends them (AppendOrigin.COORDINATOR).
+    Kafka: ProducerAppendInfo.checkSequence. A partition without state of the producer expects 0, and since 2.5 accepts
+    any number. A partition that knows the epoch only by a marker expects 0. Committed offsets have no sequence number:
+    the group coordinator appends them (AppendOrigin.COORDINATOR).
     """
     if holds_offsets(s, p):
         return True
@@ -104,7 +104,7 @@ def leader_adds_partition(s, partition: Partition, transaction: Transaction):
 
 @action(shows="{transaction} at {partition}")
 def leader_verifies_transaction(s, partition: Partition, transaction: Transaction):
-    """The coordinator confirms that the epoch's transaction is ongoing and contains the partition.
+    """The coordinator confirms that the transaction with the record's epoch is ongoing and contains the partition.
 
     The leader may append the record unless a marker or another record comes first (VerificationGuard).
     """

@@ -95,7 +95,8 @@ def producer_adds_partition(s, producer: Producer, partition: Partition):
 
 
 def knows_partition_as_added(s, producer, partition):
-    """AddPartitionsToTxn was answered. A record that is sent later is one that takes longer to arrive."""
+    """AddPartitionsToTxn was answered, and the transaction is still ongoing. A record that is sent after the end is
+    modelled as one that was sent before, and takes longer to arrive."""
     return (
         s.epoch[producer] == s.producer_epoch
         and s.transaction_state == TransactionState.ONGOING
@@ -139,7 +140,7 @@ def producer_commits(s, producer: Producer):
 
 
 def was_decided(s, producer, decided):
-    """The coordinator has decided this about the producer's transaction, with the epoch that its own request gives it.
+    """The coordinator has this decision on the producer's last transaction, and the epoch to which its EndTxn leads.
 
     With TV2, the coordinator recognises a request that was carried out by the epoch after that of the request
     (retryOnEpochBump): it cannot tell whether a different request has raised it. After the last epoch of a producer id,
@@ -152,15 +153,18 @@ def was_decided(s, producer, decided):
 
 
 def is_complete_with_next_id(s):
-    """The transaction ended with the next producer id, and the coordinator knows the previous one."""
+    """The transaction ended with the next producer id, and the coordinator still knows the previous id."""
     return (
         s.producer_epochs > 0 and s.producer_epoch == first_epoch_of_next_id(s) and is_over(s) and s.knows_other_id[0]
     )
 
 
 def is_epoch_of_own_end(s, epoch):
-    """Left out: a producer with the highest epoch that aborts, since 4.3, goes on with the next producer id; here it
-    does not hear of the end."""
+    """The coordinator has the epoch to which an EndTxn with this epoch leads.
+
+    Left out: a producer with the highest epoch that aborts, since 4.3, goes on with the next producer id; here it
+    does not hear of the end.
+    """
     if s.TXN_VERIFY != Verification.TV2:
         return epoch == s.producer_epoch
     return not is_highest(s, epoch) and (
@@ -172,8 +176,8 @@ def is_epoch_of_own_end(s, epoch):
 def producer_aborts(s, producer: Producer):
     """EndTxn(abort), at any time: requests whose answers are missing are given up, and may still arrive.
 
-    A transaction without partitions does not need the coordinator; before TV2, it is not modelled. Nor is one that was
-    aborted with a fence, if the coordinator takes the request for one that was carried out.
+    A transaction without partitions does not need the coordinator; before TV2, it is not modelled. Nor is such a
+    transaction if a fence has aborted it, and the coordinator takes the request for one that was carried out.
     """
     require(s.phase[producer] == Phase.IN_TRANSACTION)
     require(s.epoch[producer] == s.producer_epoch or was_decided(s, producer, Outcome.ABORTED))
@@ -189,8 +193,8 @@ def producer_aborts(s, producer: Producer):
 
 
 def is_answered(s):
-    """A producer is answered with the highest epoch only if the coordinator has lost the next producer id, or a fence
-    took none. Then it has repeated its request, which is answered only once the transaction is complete."""
+    """The coordinator answers EndTxn. It does so with the highest epoch only if it has lost the next producer id, or a
+    fence took no id; then the producer repeats EndTxn, and is answered only once the transaction is complete."""
     return not is_highest(s, epoch_at_end(s)) or (is_over(s) and is_idle(s))
 
 

@@ -91,8 +91,8 @@ def no_zombie_commits(before, after):
 
 @always(applies=lambda configuration: configuration.partitions > 1)
 def processed_exactly_once(s):
-    """No partition shows the output of one input twice to read_committed readers. An offset that is committed twice is
-    the same offset.
+    """No partition shows the output of one input twice to read_committed readers. An offset may be committed twice, as
+    the second commit changes nothing.
     """
     return not any(
         is_visible(s, p, a) and is_visible(s, p, b) and s.processed_input[a] == s.processed_input[b]
@@ -136,7 +136,7 @@ def order_preserved(s):
 
 @always(applies=lambda configuration: configuration.producer_epochs > 0)
 def fenced_only_by_another(s):
-    """An instance without a transaction that is the only one that has started has the coordinator's epoch."""
+    """If only one instance has started, and it has no transaction, its epoch is that of the coordinator."""
     return not any(
         s.phase[i] == Phase.READY
         and s.epoch[i] != s.producer_epoch

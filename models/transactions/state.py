@@ -89,9 +89,9 @@ class CoordinatorEpoch(Domain, size=lambda configuration: configuration.failover
 class ProducerEpoch(
     Domain, size=lambda c: 3 * c.producers + 2 * c.transactions + 2 * c.timeouts + 1 + 2 * (c.producer_epochs > 0)
 ):
-    """An epoch of the producer: more than there are reasons to raise it.
+    """An epoch of the producer; there are more epochs than steps that raise it.
 
-    Those of the next producer id follow those of the first one (coordinator.py).
+    The epochs of the next producer id are numbered after those of the first id (coordinator.py).
     """
 
 
@@ -100,7 +100,7 @@ class RotatedId(Domain, size=lambda configuration: 1 if configuration.producer_e
 
 
 class SurvivingAnswer(Domain, size=lambda configuration: 1 if configuration.late_answers > 0 else 0):
-    """The answer to a marker that comes to a broker which is the coordinator again."""
+    """An answer to a marker that arrives after fail-overs, at a broker that is the coordinator again."""
 
 
 class State:
@@ -168,7 +168,7 @@ class State:
 
 @initial
 def a_producer_is_ready(configuration):
-    """The first instance has its epoch; the coordinator is in Empty."""
+    """The first instance has its epoch; the coordinator is in the state Empty."""
     others = configuration.producers - 1
     yield {
         "phase": [Phase.READY] + others * [Phase.NOT_STARTED],
@@ -183,8 +183,8 @@ def a_producer_is_ready(configuration):
 
 @terminal
 def work_is_done(s):
-    """Inputs, instances of the producer and faults are numbered, so that every behaviour ends. What must not remain
-    open at its end, such as a marker that is refused for ever, is a property of its own."""
+    """Every state may be the last one: inputs, instances of the producer and faults are limited, so every behaviour
+    ends. What must not remain open, such as a marker that is refused for ever, is a property of its own."""
     return True
 
 

@@ -6,8 +6,8 @@ from enum import IntEnum
 class Verification(IntEnum):
     """TXN_VERIFY: what the leader of a partition asks the coordinator before a transaction's first append (KIP-890).
 
-    OFF: nothing. PART_1: whether the transaction is ongoing and contains the partition. TV2: it adds the partition, and
-    every end of a transaction has an epoch of its own (transaction.version=2).
+    OFF: nothing. PART_1: whether the transaction is ongoing and contains the partition. TV2: to add the partition; with
+    TV2, every end of a transaction also has an epoch of its own (transaction.version=2).
     """
 
     OFF = 0
@@ -58,8 +58,8 @@ class Request(IntEnum):
 class Marker(IntEnum):
     """The stage of the coordinator's marker at one partition.
 
-    A partition that has appended it waits for its high watermark before it answers. DROPPED: the partition has refused
-    it for good, or it was cancelled because another partition did.
+    APPENDED: the partition answers when the marker is below its high watermark. DROPPED: the partition has refused the
+    marker for good, or the marker was cancelled because another partition has refused its own.
     """
 
     NOT_SENT = 0
@@ -72,7 +72,7 @@ class Marker(IntEnum):
 class LateAnswer(IntEnum):
     """An answer to a marker of an earlier coordinator epoch, at a broker that is the coordinator again.
 
-    REMOVED_ENTRY: it has removed the entry of the prepared transaction among those whose markers are pending.
+    REMOVED_ENTRY: on this answer, the broker has removed its entry that the prepared transaction has pending markers.
     """
 
     NONE = 0

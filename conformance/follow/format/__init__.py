@@ -1,6 +1,6 @@
-"""The format of the log of a run: events as lines of NDJSON, and variables of the model in them.
+"""The format of the log of a run: one line of NDJSON per event, with the observed values of the model's variables.
 
-In:  lines of text; events.
-Out: events, values of a model's variables; lines of text.
+In:  the lines of a log, to read them; or events, to write them.
+Out: events, and the values of the model's variables in them; or the lines of a log.
 May import: models.
 """

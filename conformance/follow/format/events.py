@@ -1,7 +1,7 @@
 """The format of event logs, version 1: one JSON object per line (NDJSON); a run is a header and a line per event.
 
-`Writer` writes the lines, and leaves some out; `read_log` reads them in terms of the model. The first invalid line
-raises UsageError, `FILE:LINE: what; cure`.
+`Writer` writes a log, and can omit a share of it at random; `read_log` reads a log, and finds the steps of the model
+that each event may record. The first invalid line raises UsageError, `FILE:LINE: what; cure`.
 
 A header (`Header`) identifies the run and its model, so that a log can be followed without further information:
 
@@ -13,13 +13,14 @@ An event (`Event`) says what happened, where, and what was observed afterwards:
     {"run": "7.1", "number": 3, "broker": 0, "action": "leader_handles_fetch",
      "arguments": {"leader": 0, "follower": 2}, "state": {"high_watermark[0]": 1, "fetch[2][0]": "PARKED"}}
 
-In `state`, a key is a variable or a part of one: `controller_epoch`, `high_watermark[1]`, `log_record[1]`. A value is a
-number, true or false, the name of a member ("PARKED"), null for none, or a list of these, nested like the indices that
-the key leaves open. Offsets beyond a log's end hold null; records are numbered in the order in which they reached a
-broker. Absent variables were not observed.
+In `state`, a key is a variable of the model, with all or only the first of its indices: `controller_epoch`,
+`high_watermark[1]`, `log_record[1]`. A value is a number, true or false, the name of an enumeration's member
+("PARKED"), or null for none. If the key lacks indices, it is a list of such values, nested by the missing indices.
+Offsets beyond a log's end hold null; records are numbered in the order in which they reached a broker. Variables
+without a key were not observed.
 
-Every line may have a `note`, a text for people that no program reads. Any other key is refused: it may be a
-mistyped one. A log can hold several runs, one after the other; lines of different runs do not mix.
+Every line may have a `note`, a text that no program reads. Other keys than these are refused, because they may be
+mistyped. A log can hold several runs, one after the other; the lines of a run stand together.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ ACTORS = {
 
 @dataclass(frozen=True)
 class Header:
-    """The first line of a run, after its `schema`, which is 1: other versions are refused."""
+    """The first line of a run, with the model and its configuration; the key `schema`, always 1, is not a field."""
 
     run: str
     """The name of the run, which every line of the run repeats; runs in one file have different names."""
@@ -95,7 +96,7 @@ class Header:
 
 @dataclass(frozen=True)
 class Event:
-    """One event of a run."""
+    """A line about one event of a run: the action, its arguments, and the variables observed after it."""
 
     run: str
 
@@ -141,7 +142,7 @@ def line_of(line: Header | Event) -> str:
 
 @dataclass(frozen=True)
 class LeftOut:
-    """The shares of events, and of the variables and arguments of each, that a log leaves out, chosen by the seed."""
+    """What a log omits, at random: shares of events (`missing`), variables (`unseen`), arguments (`untold`)."""
 
     seed: int
     missing: float = 0.0
@@ -156,9 +157,9 @@ class LeftOut:
 
 
 class Writer:
-    """Writes the log line by line. `lines` and `runs` count what was written, `events` also the events left out.
+    """Writes a log line by line. `lines` and `runs` count what was written; `events` counts the omitted events, too.
 
-    `name` names the stream in errors.
+    `name` is the name of the log in error messages.
     """
 
     def __init__(self, left_out: LeftOut, stream: TextIO, name: str) -> None:
@@ -218,7 +219,7 @@ class RunStart:
 
 @dataclass(frozen=True)
 class RunEvent:
-    """An event: the steps that it may record, the observation after it, and the number of missing events before it."""
+    """An event: the model's steps that it may record, the observed values, and how many events are missing before."""
 
     line: int
     event: Event
@@ -234,10 +235,10 @@ def read_log(
     content: bytes | None = None,
     model: str | None = None,
 ) -> Iterator[RunStart | RunEvent]:
-    """The lines of a log, or of `content` if given. With `model`, `protocol` or `values`, a log of another model or
-    configuration is refused.
+    """Read the log in a file, or in `content` if given: yield the start and the events of each run. If `model`,
+    `protocol` or `values` are given, a run with a different model, protocol or configuration is refused.
 
-    Raises UsageError for a file that cannot be read, and for the first line that does not follow format/events.py.
+    Raises UsageError for a file that cannot be read, and for the first line that does not have this format.
     """
     runs: set[str] = set()
     run: _Run | None = None
@@ -323,7 +324,7 @@ def _entry_value(name: str, entry: Entry, value: object) -> int:
 def _expect(began: RunStart, model: str | None, protocol: str | None, values: Mapping[str, int]) -> None:
     """Refuse a log of another model or configuration than the requested one."""
     if model not in (None, there := began.header.model):
-        raise UnreadableError(f"it is a log of {there}, not of {model}; give --model {there} with options of its own")
+        raise UnreadableError(f"it is a log of {there}, not of {model}; give --model {there}, with options for it")
     if protocol is not None and began.header.protocol != protocol:
         raise UnreadableError(f"it is a log of protocol {began.header.protocol}, not of {protocol}; omit --protocol")
     for name, value in values.items():
@@ -359,7 +360,7 @@ class _Run:
             )
         if number <= self.last:
             raise UnreadableError(
-                f"event number {_short(number)} does not follow {self.last}; number them 1, 2, 3, ... in order"
+                f"event number {_short(number)} does not follow {self.last}; number the events 1, 2, 3, ... in order"
             )
         event = Event(
             run=run,
@@ -374,8 +375,8 @@ class _Run:
             raise UnreadableError(f'{self.instance.model.name} has no brokers; set "broker" to null')
         if event.broker is not None and not 0 <= event.broker < self.instance.configuration.replicas:
             raise UnreadableError(
-                f"broker {_short(event.broker)} does not exist, there are {self.instance.configuration.replicas};"
-                " correct it, or `replicas` in the header"
+                f"broker {_short(event.broker)} does not exist, because there are"
+                f" {self.instance.configuration.replicas}; correct it, or `replicas` in the header"
             )
         return RunEvent(line, event, self._steps(event), self.variables.read(event.state), missing)
 
@@ -411,7 +412,7 @@ class _Run:
         return [step for step in self.instance.steps if actor(step) == broker]
 
     def _note_actor(self, event: Event, arguments: dict[str, Any]) -> None:
-        """Fill in the argument that names the acting broker, or check it against `broker` if both are given."""
+        """Set the argument that names the acting broker to the event's `broker`; if a line has both, compare them."""
         assert event.action is not None
         actor = actor_of(event.action)
         if actor is None and event.broker is not None:
@@ -422,7 +423,8 @@ class _Run:
             arguments[actor] = event.broker
         elif arguments[actor] != event.broker:
             raise UnreadableError(
-                f'"broker" is {event.broker}, but {event.action} is performed by its {actor}; correct one'
+                f'"broker" is {event.broker}, but {event.action} is performed by the broker in its argument {actor},'
+                f" which is {arguments[actor]}; correct one of them"
             )
 
     def _step(self, index: int, ordinals: tuple[int, ...]) -> Step:
@@ -430,7 +432,7 @@ class _Run:
 
 
 def _ordinals(argument: ArgumentRange, value: object) -> Iterable[int]:
-    """The values that an argument of the action may have, given its value in the log."""
+    """The numbers that an argument of the model's action may have, given its value in the log; None: all numbers."""
     name, elements = argument.parameter.name, argument.elements
     if value is None:
         return range(argument.count)

@@ -1,8 +1,8 @@
 """Reads lines of NDJSON, each a whole JSON object, and checks the types of their values.
 
-If the content is given, the file is not read, and the path only names it in errors. An UnreadableError says why a line
-is invalid; `bad_line` adds file and line and makes it a UsageError. Files are read line by line, so their length is not
-limited by memory.
+A function that gets the content of a file does not read the file, and uses its path only in errors. An UnreadableError
+says why a line is invalid; `bad_line` makes a UsageError of it, with file and line. Files are read line by line, so
+memory does not limit their length.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ class UnreadableError(ValueError):
 
 
 def bad_line(path: Path, number: int, defect: object) -> UsageError:
-    """The UsageError about one line of a file."""
+    """A UsageError about a line of a file: FILE:LINE, and the defect."""
     return UsageError(f"{path}:{number}: {defect}")
 
 
 def objects_of(path: Path, content: bytes | None = None) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The objects on the lines of a file. Raises UsageError."""
+    """The JSON objects on the lines of a file, each with the number of its line. Raises UsageError."""
     for number, line in lines_of(path, content):
         try:
             keys = parsed(line)
@@ -41,7 +41,7 @@ def objects_of(path: Path, content: bytes | None = None) -> Iterator[tuple[int, 
 
 
 def lines_of(path: Path, content: bytes | None = None) -> Iterator[tuple[int, bytes]]:
-    """The complete lines of a file. Raises UsageError."""
+    """The lines of a file, each with its number. Raises UsageError for a line that is cut off or too long."""
     with _opened(path) if content is None else io.BytesIO(content) as file:
         for number in itertools.count(1):
             line = file.readline(MOST_BYTES + 1)
@@ -64,7 +64,7 @@ def content_of(path: Path, most: int) -> bytes | None:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[BinaryIO]:
-    """An opened regular file; an OSError while it is read becomes a UsageError."""
+    """Open a regular file for reading; any OSError until it is closed becomes a UsageError."""
     try:
         if path.exists() and not path.is_file():  # a pipe can be read only once
             raise UsageError(f"{path}: not a regular file; give a log that can be read")

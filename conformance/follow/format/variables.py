@@ -26,7 +26,7 @@ KEY = re.compile(r"([a-z_]+)((?:\[[0-9]{1,4}\])*)", re.ASCII)
 
 @dataclass(frozen=True)
 class Part:
-    """A variable, or the part of it that leading indices select: its first cell, and the sizes of the other indices."""
+    """A variable or a part of it, such as one broker's log: its start in a state, and the sizes of its indices."""
 
     layout: FieldLayout
     start: int
@@ -34,13 +34,13 @@ class Part:
 
     @cached_property
     def members(self) -> Mapping[str, int]:
-        """Maps the names of members to values if the variable is an enumeration; otherwise empty."""
+        """The members of the variable's enumeration, name to value; empty if the variable is not an enumeration."""
         names = self.layout.field.values.names
         return {} if names is None else {member.name: int(member) for member in names}
 
     @cached_property
     def read_cell(self) -> Callable[[object], int | None]:
-        """A function from a value in a log to the value of a cell (None: invalid). Built once, as logs are long."""
+        """A function that turns a single value in a log into the model's number for it (None: the value is invalid)."""
         values, low, high, members = self.layout.field.values, self.layout.low, self.layout.high, self.members
         if values.is_flag:
             return lambda value: int(value) if isinstance(value, bool) else None
@@ -55,7 +55,7 @@ class Part:
         return read
 
     def spell_cell(self, value: int) -> Value:
-        """The value of one cell in the form that a log has for it."""
+        """A single value in a log's form: true or false, the name of a member, null for none, or a number."""
         values = self.layout.field.values
         if values.is_flag:
             return bool(value)
@@ -64,7 +64,7 @@ class Part:
         return None if values.none and value == NONE else value
 
     def spell(self, cells: Sequence[int]) -> Value:
-        """The values of these cells in the form that a log has for them: a value, or lists nested like the indices."""
+        """These values of the model in a log's form: a single value, or lists nested by the remaining indices."""
         return self._nested(self.sizes, [self.spell_cell(cell) for cell in cells])
 
     def _nested(self, sizes: Sequence[int], values: list[Value]) -> Value:
@@ -74,7 +74,7 @@ class Part:
         return [self._nested(sizes[1:], values[i * each : (i + 1) * each]) for i in range(sizes[0])]
 
     def read(self, value: object) -> Cells:
-        """The cells for a value in a log. Raises UnreadableError."""
+        """The model's values for a value, or nested lists of values, in a log. Raises UnreadableError."""
         read_cell, cells = self.read_cell, []
         for value_of_cell in self._flat(value, self.sizes):
             cell = read_cell(value_of_cell)
@@ -100,7 +100,7 @@ class Part:
 
 
 class Variables:
-    """All variables of one instance, by their keys in a log."""
+    """The variables of an instance of the model, and their parts, found by their keys in a log."""
 
     def __init__(self, instance: Instance) -> None:
         self._instance = instance
@@ -158,7 +158,7 @@ class Variables:
 
 
 def agrees(cells: Cells, observed: Observed) -> bool:
-    """Whether a state agrees with an observation."""
+    """Whether a state of the model has all observed values."""
     for start, values in observed:  # noqa: SIM110 - a loop, because logs are long
         if cells[start : start + len(values)] != values:
             return False

@@ -1,9 +1,9 @@
-"""The lines around a window, as far as the script of a search depends on them: a summary of the whole recording
-(`Outlook`), and a small recording of the next lines (`Chunk`).
+"""What following online reads of a recording: in advance, a summary of all its lines (`Outlook`); then, repeatedly, the
+next lines as a small recording (`Chunk`).
 
-The lines about leaders, requests, faults and checkpoints are kept, because a step before a line may depend on the next
-leader, request or restart, however far away it is. There are few: their number grows with the changes of leader and
-ISR, not with the records.
+The summary keeps the lines about leaders, requests, faults and checkpoints, because whether a step may occur before a
+line can depend on the next leader, request or restart, however far away that is. These lines are few: their number
+grows with the changes of leader and ISR, not with the records.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ MOST_NAMES = 10_000
 
 @dataclass
 class Changes:
-    """An upper bound on the changes of leader and ISR, by metadata lines in order (script.py, `changes_required`)."""
+    """An upper bound on the changes of leader and ISR up to a metadata line (compare script.py, `changes_required`)."""
 
     bound: int = 0
 
@@ -45,7 +45,7 @@ class Changes:
     """The last metadata line."""
 
     def take(self, line: Metadata) -> None:
-        """Count the changes up to this line."""
+        """Count the changes up to this line, which is the next one."""
         if line.partition_epoch is not None:
             self.bound = line.partition_epoch
         elif self.last is not None:
@@ -54,7 +54,7 @@ class Changes:
 
 
 class Outlook:
-    """The facts that are known of a whole recording. Positions count the lines that say something, from 0 on."""
+    """A summary of a whole recording, made before it is followed. Positions count the followed lines, from 0 on."""
 
     def __init__(self, path: Path, header: Header) -> None:
         self.path = path
@@ -102,7 +102,7 @@ class Outlook:
         return min(self._unseen.values(), key=lambda unseen: unseen[0], default=None)
 
     def take(self, line: Line) -> None:
-        """Note one line, which is at the next position. Raises UsageError."""
+        """Add the next followed line to the summary. Raises UsageError."""
         position = self.lines
         self.lines += 1
         self._consistency.produce(line)
@@ -142,13 +142,14 @@ class Outlook:
         self.most_open = max(self.most_open, len(self._open))
 
     def check(self) -> None:
-        """Check the rules about whole recordings. Raises UsageError."""
+        """Raise UsageError if some lines have leader epochs, and a metadata line has none."""
         if self.epochs:
             self._consistency.without_epoch(self._without_epoch)
 
 
 def followed(lines: Iterable[Line], header: Header) -> Iterator[Line]:
-    """The lines that are followed online: those that say something, except the starts of the whole cluster."""
+    """The lines that are followed online: all but remarks, the first start of the cluster, reassignments, and requests
+    for elections unless the header says that all requests have lines."""
     return since_start(
         line
         for line in lines
@@ -158,7 +159,7 @@ def followed(lines: Iterable[Line], header: Header) -> Iterator[Line]:
 
 
 def outlook_of(path: Path, objects: Objects) -> Outlook:
-    """Read a recording once. Raises UsageError."""
+    """Read a whole recording, and summarize it. Raises UsageError."""
     lines = typed(path, objects)
     first = next(lines, None)
     header = first if isinstance(first, Header) else NO_HEADER
@@ -171,7 +172,7 @@ def outlook_of(path: Path, objects: Objects) -> Outlook:
 
 @dataclass
 class Past:
-    """The facts that are known from the passed lines."""
+    """A summary of the lines that were passed: what the steps before later lines depend on."""
 
     position: int = 0
 
@@ -244,7 +245,7 @@ class Past:
         )
 
     def lines(self, window: Window, total_deaths: int, old: Iterable[Metadata]) -> Iterator[Line]:
-        """A few past lines on which later lines depend, in terms of the window."""
+        """The passed lines on which steps before later lines depend, counted from the beginning of the window."""
         yield from old
         if self.newest is not None:
             deaths = total_deaths if self.newest.partition_epoch is None else 0
@@ -262,13 +263,13 @@ class Past:
 
 
 def is_earlier(line: Metadata, than: Metadata) -> bool:
-    """Whether a line shows an epoch before that of another line."""
+    """Whether a line shows an earlier leader epoch than another line."""
     return than.leader_epoch is not None and line.is_before(than.leader_epoch)
 
 
 @dataclass(frozen=True)
 class Chunk:
-    """A small recording of the next lines."""
+    """The next lines as a small recording, with the earlier and later lines on which their steps depend."""
 
     recording: Recording
 
@@ -289,8 +290,9 @@ class Chunk:
     """For each line, the number of records that it shows first, although no line sends them."""
 
     def joined(self, count: int) -> int:
-        """How many records of this chunk may be sent after its first `count` lines: those that these lines send, and
-        those without a line that sends them, up to the next line that sends one.
+        """How many records of this chunk may have been sent when its first `count` lines are passed.
+
+        These are the records that the lines send, and those that no line sends, up to the next `send` line.
         """
         records = 0
         for at, (line, unsent) in enumerate(zip(self.original, self.unsent, strict=True)):
@@ -301,7 +303,7 @@ class Chunk:
 
 
 def next_chunk(lines: Sequence[Line], window: Window, past: Past, outlook: Outlook) -> Chunk:
-    """The chunk of the next lines, as many as the window has room for. Their records join the window."""
+    """The chunk of as many of these next lines as the window has room for. Adds their records to the window."""
     rewritten: list[Line] = []
     unsent: list[int] = []
     blocked: FalseLine | UnfitLine | None = None
@@ -342,7 +344,7 @@ def next_chunk(lines: Sequence[Line], window: Window, past: Past, outlook: Outlo
 
 
 def _old_views(lines: Sequence[Line], past: Past) -> list[Metadata]:
-    """The lines that named the leaders of earlier epochs, for lines that return to those epochs."""
+    """The passed lines that first named the leaders of the earlier epochs that some of these lines show."""
     wanted = {line.leader_epoch for line in lines if isinstance(line, Metadata) and line.leader_epoch is not None}
     newest = None if past.newest is None else past.newest.leader_epoch
     leaders = [past.leaders[epoch] for epoch in sorted(wanted) if epoch in past.leaders and epoch != newest]
@@ -350,7 +352,7 @@ def _old_views(lines: Sequence[Line], past: Past) -> list[Metadata]:
 
 
 def _later(position: int, window: Window, past: Past, passed: Sequence[Line], outlook: Outlook) -> Iterator[Line]:
-    """The lines after the chunk on which steps of the chunk depend."""
+    """The lines after the chunk on which its steps depend, such as the next line that names a leader."""
     newest = past.newest
     for line in passed:
         if isinstance(line, Metadata) and (newest is None or not is_earlier(line, newest)):

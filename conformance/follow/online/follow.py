@@ -50,21 +50,21 @@ Stream = Callable[[], Objects]
 
 
 def stream_of(path: Path) -> Stream:
-    """The objects of the lines of a recording, each with the number of its line. Reading raises UsageError."""
+    """A function that reads the JSON objects of a recording, each with its line number. Reading raises UsageError."""
     if is_wire(path):
         return lambda: observations_of(path, is_online=True)
     return lambda: objects_of(path)
 
 
 def is_long(path: Path, stream: Stream) -> bool:
-    """Whether a recording has LONG observations. Raises UsageError."""
+    """Whether a recording has at least LONG (1,000) observations. Raises UsageError."""
     # First without decoding the lines: one line shows one observation, or two.
     return all(next(islice(lines, LONG - 1, None), None) is not None for lines in (lines_of(path), stream()))
 
 
 @dataclass(frozen=True)
 class Cost:
-    """How many lines were followed, and the effort."""
+    """How many of the lines were followed (`lines` of `of`), and the effort: states, successors, windows, seconds."""
 
     lines: int
 
@@ -83,7 +83,7 @@ class Cost:
 
 @dataclass(frozen=True)
 class Online:
-    """The fields of every verdict."""
+    """What each verdict of following online has: recording, generation of the model, cost, and what was left out."""
 
     path: Path
     generation: str
@@ -111,13 +111,13 @@ class Followed(Online):
 
     @property
     def exit_code(self) -> int:
-        """VIOLATED if every behaviour loses a record, as for a recording that is followed as a whole."""
+        """VIOLATED if every behaviour loses an acknowledged record without permission, otherwise DONE."""
         return VIOLATED if self.keeps is False else DONE
 
 
 @dataclass(frozen=True)
 class RejectedOnline(Online):
-    """No behaviour passes this line."""
+    """The model has no behaviour in which `line` and all lines before it are true."""
 
     instance: Instance
     line: Line
@@ -138,7 +138,7 @@ class RejectedOnline(Online):
 
 @dataclass(frozen=True)
 class UndecidedOnline(Online):
-    """Nothing is decided about this line; all lines before it are followed."""
+    """It is not decided whether `line` can be true; a behaviour of the model explains all lines before it."""
 
     line: Line | None
     """None: the limit was reached while the next line was read."""
@@ -156,10 +156,11 @@ OnlineOutcome = Followed | RejectedOnline | UndecidedOnline
 
 @dataclass(frozen=True)
 class Kept:
-    """The values of monitors, spelled out: for each broker the observed checkpoints of its process, how many of these
-    occurred, and the high watermarks since the last one; for each record whether it was acknowledged elsewhere.
+    """What the monitors of all states hold (search/monitor.py), in a form that the next chunk can use.
 
-    Offsets are counted as in the recording, records by name.
+    For each broker: the observed checkpoints of its process, by the recording's offsets; how many of them have occurred
+    (`sighted`); and the high watermarks since the last of them, as a bit mask. For each record by its name: whether it
+    was acknowledged at another offset than the recorded one (`elsewhere`).
     """
 
     checkpoints: tuple[tuple[int, ...], ...]
@@ -169,7 +170,7 @@ class Kept:
 
 
 def kept(monitor: Monitor, values: tuple[str, ...], offset: int, position: int, monitors: Words) -> Kept:
-    """Spell out the monitors of a chunk, whose window begins at `offset`, before the line at `position`."""
+    """Read the monitors of a chunk, whose window begins at `offset`, before the line at `position`."""
     incarnations = monitor.incarnations[position]
     processes = [monitor.sightings.processes[replica][count] for replica, count in enumerate(incarnations)]
     return Kept(
@@ -181,7 +182,7 @@ def kept(monitor: Monitor, values: tuple[str, ...], offset: int, position: int, 
 
 
 def resumed(monitor: Monitor, values: tuple[str, ...], offset: int, position: int, before: Kept) -> Words:
-    """The monitors at the beginning of a chunk, whose first lines up to `position` are passed already."""
+    """The monitors with these values for a chunk, of which the lines before `position` are passed already."""
     count = len(before.sighted[0])
     monitors: Words = np.zeros(count, np.uint64)
     monitor.passed.write(monitors, np.full(count, position))
@@ -201,7 +202,7 @@ def resumed(monitor: Monitor, values: tuple[str, ...], offset: int, position: in
 
 
 def _dropped(before: tuple[int, ...], now: tuple[int, ...]) -> int:
-    """How many of the first observed checkpoints are no longer in the list, which continues with later ones."""
+    """How many of the first checkpoints of `before` are missing in `now`, which has the others, and then later ones."""
     for gone in range(len(before)):
         remaining = before[gone:]
         if now[: len(remaining)] == remaining[: len(now)]:
@@ -210,7 +211,7 @@ def _dropped(before: tuple[int, ...], now: tuple[int, ...]) -> int:
 
 
 def moved(before: Kept, guard: int) -> Kept:
-    """The monitors after a move of the window: high watermarks up to the guard become 0."""
+    """The monitors after the window has moved: high watermarks up to its new start, `guard`, become 0."""
 
     def shifted(held: Numbers) -> Numbers:
         low = (held & ((2 << guard) - 1)) != 0
@@ -241,7 +242,7 @@ CHUNKS_BETWEEN_COLLECTIONS = 8
 
 @dataclass(frozen=True)
 class Possible:
-    """The possible states at the beginning of a chunk, and their monitors."""
+    """The possible states at the beginning of a chunk, and for each of them what its monitor holds (`memory`)."""
 
     states: Words
     memory: Kept
@@ -260,7 +261,7 @@ def follow_online(
 ) -> OnlineOutcome:
     """Decide whether a generation of the model explains a recording, in memory that does not grow with its length.
 
-    `values` are configuration entries and switches, as for `follow_recording`; without `retries`. Raises UsageError.
+    `values` are configuration entries and switches, as for `follow_recording`, except `retries`. Raises UsageError.
     """
     settings = dict(values or {})
     if "retries" in settings:
@@ -291,7 +292,8 @@ def follow_online(
 
 
 def _with_remarks(outcome: OnlineOutcome, remarks: Sequence[Remark]) -> OnlineOutcome:
-    """The outcome with the unused parts; undecided instead, after a line about something that is not modelled."""
+    """The outcome with the unused contents of the recording. If an event that is not modelled occurs before a rejected
+    line or a loss, the outcome becomes undecided."""
     outcome = replace(outcome, unused=unused_in(remarks))
     line = outcome.lost if isinstance(outcome, Followed) else outcome.line
     unmodelled = next((remark for remark in remarks if remark.unmodelled), None)
@@ -366,7 +368,7 @@ class _Following:
                 return self._stuck(self.waiting[0], 0, ())
 
     def _next_chunk(self) -> tuple[int, Chunk]:
-        """The next chunk, and the number of records in the window before it."""
+        """Move the window, if possible; return the next chunk, and the number of records in the window before it."""
         for is_crowded in (False, True):
             if self.possible is not None:
                 self._move(is_crowded=is_crowded)
@@ -404,7 +406,7 @@ class _Following:
         return search
 
     def _go_on(self, chunk: Chunk, search: ChunkSearch, held: int) -> bool:
-        """Drop the lines that were passed, and keep the states after them; False: no state is left."""
+        """Drop the lines that were passed, and keep the states after them; return False if no state is left."""
         end, states, monitors = search.after()
         self.has_broken |= search.has_broken
         if not len(states):
@@ -426,7 +428,7 @@ class _Following:
     # ------------------------------------------------------------------------------------------------ the window
 
     def _move(self, *, is_crowded: bool) -> None:
-        """Simplify the states, and move the window behind the records that are settled, if there are any."""
+        """Simplify the states; if some records can no longer change (moving.py), move the window behind them."""
         assert self.possible is not None
         table = Table(self.instance, self.kernel.layout, self.possible.states)
         brokers, memory = self.outlook.brokers, self.possible.memory
@@ -444,7 +446,7 @@ class _Following:
         self.possible = _distinct(table.packed(), memory)
 
     def _expected(self) -> list[Request]:
-        """The requests to change the ISR that later lines show, in terms of the window."""
+        """The requests to change the ISR that later lines show, with epochs counted from the window's first ones."""
         window, brokers = self.window, self.outlook.brokers
         epoch, partition_epoch = window.epoch, window.partition_epoch
         return [
@@ -462,7 +464,7 @@ class _Following:
         return self.outlook.path, self.instance.protocol.name, cost, self.window.unchecked, self.left_out
 
     def _without_lines(self, chunk: Chunk) -> OnlineOutcome:
-        """The verdict if the next line cannot be followed at all."""
+        """The verdict if the next line does not fit the window, or contradicts what is before the window."""
         line, blocked = self.waiting[0], chunk.blocked
         self._note_lost_record()
         if isinstance(blocked, FalseLine) and self.left_out is None:
@@ -479,7 +481,7 @@ class _Following:
         return self._stuck(line, len(states), unmet)
 
     def _stuck(self, line: Line, possible: int, unmet: tuple[UnmetClaim, ...]) -> OnlineOutcome:
-        """The verdict if no state passes a line."""
+        """The verdict if a line is true in no state that was followed."""
         self.is_stuck = True
         self._note_lost_record()
         if self.left_out is not None:
@@ -489,7 +491,7 @@ class _Following:
         return self._refused(line, possible, unmet, None)
 
     def _note_lost_record(self) -> None:
-        """Note that possibilities are left out here, if a record of unknown fate was sent before."""
+        """If no line shows the record of an earlier `send` line, note that behaviours without it are left out."""
         if self.left_out is None and self.outlook.lost is not None:
             position, line = self.outlook.lost
             if position < self.past.position:

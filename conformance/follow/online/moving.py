@@ -1,18 +1,20 @@
 """Moves the window behind the records that are settled in all possible states.
 
-The states are also simplified: messages in flight that can have no effect are dropped, and news without effect is
-heard.
+The states are also simplified: messages in flight that can have no effect are dropped, and brokers apply metadata that
+changes nothing for them.
 
 A record is settled at an offset if every log that reaches so far has the same record there, and before it, in every
 state. The last settled record stays in the window, as its record 0 at offset 0, the guard: a log from which it
 disappears has lost records that the window does not show (steps_of_chunk.py). A log that ends before the guard is
 short: its length is known, because it is the same in all states, and it appears as an empty log. Every offset before
-the guard becomes 0, and every epoch before all that are in use becomes 0: the model only compares offsets and epochs.
+the guard becomes 0, and so does every epoch that is older than all epochs in use: the model only compares offsets and
+epochs.
 
-This is sound as long as no two values that a step compares become equal. So a short broker must not lead, unless it is
-frozen; a leader's high watermark must be after the guard; and messages in flight must fit the log of their receiver.
+This is sound as long as no two values that a step compares become equal. So a broker with a short log must not lead,
+unless it is frozen; a leader's high watermark must be after the guard; and messages in flight must fit the log of their
+receiver.
 
-Each simplification is an unrecorded step that is possible at any time, or a step whose absence changes nothing. So
+Each simplification is an unrecorded step that is possible at any time, or drops a step that would change nothing. So
 every behaviour from the old state is also a behaviour from the new state.
 """
 
@@ -36,7 +38,7 @@ Cube = NDArray[np.int16]
 
 
 class Table:
-    """States as a table of columns, so that a variable changes in all states at once."""
+    """Many states as one array for each variable, so that a variable can be changed in all states at once."""
 
     def __init__(self, instance: Instance, layout: Layout, states: Words) -> None:
         self.instance = instance
@@ -57,11 +59,11 @@ class Table:
         self._cubes[name] = cube.astype(np.int16)
 
     def has(self, name: str) -> bool:
-        """Whether the instance has cells of this variable."""
+        """Whether the instance of the model has this variable, and the variable is not empty."""
         return name in self._cubes and self._cubes[name].size > 0
 
     def packed(self) -> Words:
-        """The states, packed. A value outside its range is an error of the caller."""
+        """The states in packed form. Every value must be within its range."""
         words: Words = np.zeros((self.rows, self.layout.words), np.uint64)
         for name, place in self.instance.layouts.items():
             cube = self._cubes[name].reshape(self.rows, place.count)
@@ -74,9 +76,9 @@ class Table:
 
 
 def longest_move(table: Table, frozen: frozenset[int], *, is_crowded: bool) -> Move | None:
-    """The move to the last settled record; None: no record is settled.
+    """The move that makes the last suitable settled record the guard; None: the window cannot move.
 
-    If the window is not crowded, states agree whether the records up to there are acknowledged.
+    Unless the window is crowded, all states must agree on which records up to the guard are acknowledged.
     """
     reference, epochs = _reference(table)
     for guard in range(len(reference) - 1, -1, -1):
@@ -87,7 +89,7 @@ def longest_move(table: Table, frozen: frozenset[int], *, is_crowded: bool) -> M
 
 
 def _reference(table: Table) -> tuple[list[int], list[int]]:
-    """The common beginning of the longest logs of all states: records and epochs."""
+    """The beginning that the longest logs of all states have in common: the records, and their leader epochs."""
     ends = table["log_end_offset"]
     leaders = np.argmax(ends, axis=1)
     rows = np.arange(table.rows)
@@ -99,7 +101,7 @@ def _reference(table: Table) -> tuple[list[int], list[int]]:
 
 @dataclass
 class _Try:
-    """One attempt to move: the record at one offset would be the guard."""
+    """Finds out whether the window can move so that the record at the offset `guard` becomes its guard."""
 
     table: Table
     frozen: frozenset[int]
@@ -113,7 +115,7 @@ class _Try:
         self.short: Truths = np.any(self.table["log_end_offset"] <= self.guard, axis=0)
 
     def move(self) -> Move | None:
-        """The move, if it is right in all states."""
+        """The move, or None if it would not be sound in all states."""
         table, guard = self.table, self.guard
         checks = (self._logs, self._leaders, self._fetches, self._records)
         if not all(check() for check in checks):
@@ -145,7 +147,7 @@ class _Try:
         )
 
     def _logs(self) -> bool:
-        """Every log agrees with the reference, as far as it reaches."""
+        """Whether every log has the records and epochs of the reference up to the guard, as far as the log reaches."""
         end = self.guard + 1
         for replica in self.replicas:
             for name, wanted in (("log_record", self.reference), ("log_epoch", self.epochs)):
@@ -178,7 +180,7 @@ class _Try:
         return True
 
     def _fetches(self) -> bool:
-        """Messages in flight fit the same logs as before."""
+        """Whether the messages in flight that fit their receivers' logs after the move are those that did before."""
         table, guard = self.table, self.guard
         is_out = table["fetch"] != Fetch.NONE
         fetched = table["fetch_offset"].astype(int)
@@ -196,7 +198,7 @@ class _Try:
         return True
 
     def _records(self) -> bool:
-        """The producer is past all records up to the guard, and no log or response has them after the guard."""
+        """Whether the records up to the guard are sent, pending at no leader, and in no log or response after it."""
         table, last = self.table, self.reference[self.guard]
         if (table["next_record"] <= last).any() or (table["pending"][:, : last + 1] != NONE).any():
             return False
@@ -207,7 +209,7 @@ class _Try:
         return True
 
     def _caches(self) -> dict[int, tuple[tuple[int, int], ...]] | None:
-        """The cached epochs that start at or before the guard, by broker; None if states differ in them."""
+        """For each broker, the entries of its epoch cache up to the guard; None if they differ between states."""
         if self.configuration.TRUNC == Truncation.HW:
             return {}
         caches = {}
@@ -223,7 +225,7 @@ class _Try:
         return caches
 
     def _epoch_shift(self) -> int:
-        """The number to subtract from leader epochs: those in use become 1 or more, unless they are already less."""
+        """The number to subtract from leader epochs so that the least epoch in use becomes 1 (0 if it is below 2)."""
         least = min((int(values.min()) for values in self._live_epochs() if values.size), default=0)
         return max(0, least - 1)
 
@@ -265,7 +267,7 @@ def least_position(table: Table) -> np.ndarray:
 
 
 def has_request(table: Table) -> Truths:
-    """For each leader, whether it has a request to change the ISR, answered or not."""
+    """For each state and leader, whether the leader has a request to change the ISR, unanswered or answered."""
     requested: Truths = table["alter_partition"] != AlterPartition.NONE
     return requested
 
@@ -287,10 +289,9 @@ OF_RESPONSE = {
 
 
 def read_ahead(table: Table, frozen: frozenset[int]) -> None:
-    """Let brokers apply the metadata records that change nothing for them (KRaft).
+    """Let brokers apply the metadata records that change only their positions in the metadata log (KRaft).
 
-    A record that is older than the broker's knowledge only moves its position; so does a change of the ISR for a broker
-    that follows in its epoch.
+    These are records older than what the broker knows, and changes of the ISR for a follower in the same leader epoch.
     """
     if table.instance.configuration.CONTROLLER != Controller.KRAFT:
         return
@@ -316,7 +317,7 @@ def read_ahead(table: Table, frozen: frozenset[int]) -> None:
 
 
 def drop_late_responses(table: Table) -> None:
-    """Drop responses to fetches from before the guard: a log that holds the guard never ends there again."""
+    """Drop responses to fetches from offsets before the guard, which no longer fit a log that holds the guard."""
     is_late = (table["fetch"] >= Fetch.ANSWERED) & (table["fetch_offset"] == 0)
     is_late &= (table["log_end_offset"] > 0)[:, :, None] & (table["is_truncating"] == 0)[:, :, None]
     for name, empty in OF_RESPONSE.items():
@@ -326,8 +327,8 @@ def drop_late_responses(table: Table) -> None:
 
 
 def drop_late_requests(table: Table, expected: Iterable[Request]) -> None:
-    """Let the controller refuse requests to change the ISR that it can only refuse, and let leaders receive answers to
-    changes that they have given up. Requests that a later line shows (`expected`) stay.
+    """Let the controller refuse outdated requests to change the ISR, and let leaders receive answers to changes that
+    they have given up. Requests that a later line shows (`expected`) stay.
     """
     if not table.has("alter_partition"):
         return
@@ -427,14 +428,14 @@ def _move_partition_epochs(table: Table, by: Move) -> None:
 
 
 def _shift_announcements(table: Table, by: int) -> None:
-    """Move the announcements of the controller, whose index is the leader epoch, or the partition epoch with KRaft."""
+    """Renumber the controller's announcements of metadata, indexed by leader epoch (KRaft: by partition epoch)."""
     for name, empty in (("metadata_leader", NONE), ("metadata_isr", 0), *((name, 0) for name in ANNOUNCED_EPOCHS)):
         if table.has(name):
             table[name] = _shifted(table[name], by, 1, empty)
 
 
 def _shifted(cube: Cube, by: int, axis: int, empty: int = NONE) -> Cube:
-    """The values along an axis, moved towards its beginning; the end is filled with `empty`."""
+    """The values moved by `by` places towards the beginning of an axis; its end is filled with `empty`."""
     moved = np.full_like(cube, empty)
     size = cube.shape[axis]
     if by < size:

@@ -1,11 +1,11 @@
 """Finds all states that are possible after each line of a chunk, one line after the other.
 
-A state before a line is kept until all states that can follow before the line are found; then the search continues only
-from those in which the line is true, and drops the earlier states.
+For each line, all states that can be reached before the line are found; then the search continues only from those in
+which the line is true, and drops the others.
 
-Steps that the window cannot show, because they concern the part before it, are left out (`GuardedRules`). A state that
-is left out is a possibility that is not followed. A recording that is followed without it is followed; a recording that
-is rejected without it is undecided.
+Steps that the window cannot show, because they concern the part before it, are left out (`GuardedRules`), and with them
+the states to which only they lead. If a recording can be followed without these states, it is followed; otherwise it is
+undecided, not rejected.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from isrcheck.conformance.follow.search.search import Manner, Nodes, Observation
 
 
 class GuardedRules(Rules):
-    """The rules of a chunk, and those of the window."""
+    """The rules of a chunk (search/rules.py); in addition, steps that the window cannot show are forbidden."""
 
     def __init__(self, script: Script, cells: Cells, monitor: Monitor, is_idempotent: bool, *, has_guard: bool) -> None:
         super().__init__(script, cells, monitor, is_idempotent)
@@ -37,7 +37,7 @@ class GuardedRules(Rules):
     def allow(
         self, before: Words, monitors: Words, after: Words, parents: Numbers, steps: Numbers, permissions: Permissions
     ) -> Truths:
-        """For each of these successors, whether the recording allows it, and the window can show it."""
+        """For each of these successors, whether the recording allows its step, and the window can show the step."""
         allowed = super().allow(before, monitors, after, parents, steps, permissions)
         if not self.has_guard:
             return allowed
@@ -57,7 +57,7 @@ class GuardedRules(Rules):
         return allowed
 
     def _is_chosen(self, before: Words, after: Words, replica: int) -> Truths:
-        """Whether a broker with a short log becomes the leader of record, or a member of an ISR."""
+        """For each step, whether it makes this replica the leader of record, or a member of an ISR or proposed ISR."""
         column = self.cells.column
         chosen: Truths = column(after, "controller_leader") == replica
         chosen |= column(after, "controller_isr", replica) > column(before, "controller_isr", replica)
@@ -76,11 +76,11 @@ SMALL_ROOM_BYTES = 1 << 20
 
 
 class ChunkSearch(ObservationSearch):
-    """One chunk, from the states before it to those after it.
+    """The search through one chunk: begins with the states before it, and finds the states after it.
 
-    `at` is the line whose states are searched, `peak` the largest number of states before one line, `total` that of all
-    lines. With `keeping`, no behaviour continues from a state that breaks the promise; `has_broken`: there was such a
-    state.
+    `at` is the line before which states are searched, `peak` the largest number of states before one line, `total` the
+    number before all lines. With `keeping`, the search does not continue from states that break the promise;
+    `has_broken` says whether there were any.
     """
 
     room_bytes = SMALL_ROOM_BYTES
@@ -117,7 +117,7 @@ class ChunkSearch(ObservationSearch):
         self._pass_and_add(states, monitors, nothing, nothing)
 
     def _search(self) -> None:
-        """Find the states before each line; `at` becomes the end of the chunk or the first line that none passes."""
+        """Find the states before each line; `at` becomes the chunk's end, or the first line that no state passes."""
         self._note_best()
         for line in range(self.chunk.first, self.chunk.end):
             if line not in self._waiting:
@@ -148,7 +148,7 @@ class ChunkSearch(ObservationSearch):
         self.total += store.count
 
     def _keep(self, states: Words) -> Truths:
-        """For each of these states, whether behaviours may continue from it."""
+        """For each of these states, whether the search continues from it: it keeps the promise, if one is checked."""
         if self.promise is None:
             return np.ones(len(states), bool)
         kept = self.promise.keep(states)
@@ -167,7 +167,7 @@ class ChunkSearch(ObservationSearch):
                 self._tidy(int(line))
 
     def _tidy(self, line: int, most: int = 8) -> None:
-        """Join the states that wait for a line, each once, if they are in more than `most` lists."""
+        """Join the lists of states that wait for a line, without duplicates, if there are more than `most` lists."""
         if len(self._waiting[line]) > most:
             self._waiting[line] = [np.unique(np.concatenate(self._waiting[line]), axis=0)]
 
@@ -186,9 +186,9 @@ class ChunkSearch(ObservationSearch):
                 self._best = line, rows
 
     def after(self) -> tuple[int, Words, Words]:
-        """A line of the chunk, in most cases its end, and the states before the line, with their monitors.
+        """Where the next chunk can begin: a line of this chunk, or its end, and the states before it, with monitors.
 
-        There are no states if each of them breaks the promise.
+        States that break the promise are left out.
         """
         assert self._best is not None
         line, rows = self._best
@@ -200,5 +200,5 @@ class ChunkSearch(ObservationSearch):
         return rows[:, : self.nodes.words], rows[:, self.nodes.words]
 
     def here(self) -> tuple[Words, Words]:
-        """The states before the line that no state passes, and their monitors."""
+        """The states before the line `at`, which is true in none of them, and their monitors."""
         return self._split(self.nodes.all())

@@ -1,6 +1,6 @@
-"""The faults of brokers that recordings have, and remarks of a person that name one: `kill -9 broker 1`.
+"""The faults of brokers in recordings, and the notes of a person that name a fault: `kill -9 broker 1`.
 
-Recordings made before `conform record` had commands for faults have them only as notes, as the documents said then.
+Recordings made before `conform record` had commands for faults contain faults only as such notes.
 """
 
 from __future__ import annotations
@@ -63,11 +63,11 @@ MAYBE = re.compile(
 
 
 def fault_in(text: str) -> tuple[FaultKind, int] | None:
-    """The fault that a note names, with its broker; None: the note names no fault in these words."""
+    """The fault that a note names, with its broker; None: the note is not the name of a fault and a broker."""
     match = FAULT.fullmatch(text.strip())
     return None if match is None else (WORDS[match[1].lower()], int(match[2]))
 
 
 def may_be_fault(text: str) -> bool:
-    """Whether a note may be about a fault that no line records: then no rejection of a later line is certain."""
+    """Whether a note may be about a fault that no line records; if so, no later line can be rejected with certainty."""
     return fault_in(text) is None and MAYBE.search(text) is not None

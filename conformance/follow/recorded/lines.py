@@ -1,11 +1,12 @@
 """The lines of a recording of observations: one class for each kind.
 
-A line says what it shows (records, epochs, brokers), what it claims of the state of the model, and how it reads in
-words; and gives the same line with other values, or counted from the beginning of a window.
+The methods of a line return what it shows (records, epochs, brokers), what it claims of the state of the model, and how
+it reads in words; or the same line with other values, or counted from the beginning of a window.
 
-A new kind of line is a new class: its `kinds` or `faults` name it in JSON; its fields say by which keys and with which
-types they are read (`said`), and so how they are rewritten (recording.py). Methods that are not overridden say nothing.
-A line that permits steps of the model is read by search/script.py, too.
+For a new kind of line, write a new class. Its `kinds` or `faults` name it in JSON. Each field declares the key and the
+type with which it is read (`said`); by its type it is rewritten, too (recording.py). If the class does not override a
+method, the line says nothing of what the method returns. Lines that permit steps of the model are also read by
+search/script.py.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ REASSIGN = "reassign"
 
 
 class Passing(IntEnum):
-    """When a path passes a line."""
+    """When a path of the model passes a line: the line is true on it, and it goes on to the next line."""
 
     AT_ONCE = 0
     """As soon as it is true: every step that is possible before is possible after it, so waiting gains nothing."""
@@ -61,7 +62,7 @@ class Passing(IntEnum):
 
 @dataclass(frozen=True)
 class Begins:
-    """Where a recording begins: its first offset and its first partition epoch, from which the lines count."""
+    """The first offset and the first partition epoch of a recording. The fields of its lines are counted from them."""
 
     offset: int = 0
     partition_epoch: int = 0
@@ -69,7 +70,7 @@ class Begins:
 
 @dataclass
 class LineReader:
-    """Reads the keys of one line, each with its type. Every error names file and line."""
+    """Reads the values in the JSON object of one line, each with its type. Every error names file and line."""
 
     path: Path
     number: int
@@ -89,7 +90,7 @@ class LineReader:
                 self.refuse(f"unknown key {key!r}", f"lines of this kind have: {', '.join(dict.fromkeys(allowed))}")
 
     def value(self, key: str, is_right: Callable[[Any], bool], what: str, *, required: bool = False) -> Any:
-        """The value of a key; None if it is missing or null, and need not be present."""
+        """The value of a key; None if it is missing or null, but not required. `what` names right values in errors."""
         value = self.keys.get(key)
         if value is None and required:
             self.refuse(f"{key} is missing", f"give it: {what}")
@@ -98,7 +99,7 @@ class LineReader:
         return value
 
     def flag(self, key: str) -> bool:
-        """True or false; false if it is missing."""
+        """The value of a key, true or false; false if the key is missing."""
         return bool(self.value(key, lambda value: isinstance(value, bool), "true or false"))
 
     def broker(self, key: str, *, required: bool = True) -> Any:
@@ -109,7 +110,7 @@ class LineReader:
         return self.broker(key)
 
     def leader(self, key: str, *, required: bool = False) -> int | None:
-        """The leader; None if it is -1, or null where it is not required."""
+        """The leader's number; None if the value is -1 or, unless it is required, null. The key must be present."""
         kind = "the number of a broker, or -1"
         leader: int | None = self.value(key, lambda value: is_count(value) or value == -1, kind, required=required)
         if key not in self.keys:
@@ -117,16 +118,16 @@ class LineReader:
         return None if leader == -1 else leader
 
     def brokers(self, key: str, *, required: bool = False) -> Any:
-        """A list of brokers, as a set."""
+        """A list of brokers, as a set; None if the key is missing."""
         brokers = self.value(key, _is_list_of(is_count), "a list of brokers", required=required)
         return None if brokers is None else frozenset(brokers)
 
     def replicas(self, key: str, *, required: bool = False) -> Any:
-        """A list of brokers that hold the partition, as a set."""
+        """A list of brokers that hold the partition, as a set; None if the key is missing."""
         return self.brokers(key, required=required)
 
     def some_brokers(self, key: str) -> frozenset[int]:
-        """A list of brokers, as a set; empty if it is missing."""
+        """A list of brokers, as a set; empty if the key is missing."""
         return self.brokers(key) or frozenset()
 
     def epoch(self, key: str, *, required: bool = False) -> Any:
@@ -147,7 +148,7 @@ class LineReader:
         return None if value is None else value - first
 
     def pairs(self, key: str) -> list[tuple[int, str]]:
-        """A list of [offset, value], without those before the first offset, from which offsets are counted."""
+        """A list of [offset, value], from the recording's first offset on, and with offsets counted from it."""
         pairs = self.value(key, _is_list_of(_is_record), "a list of [offset, value]", required=True)
         for (before, _), (offset, _) in pairwise(pairs):
             if offset <= before:
@@ -158,15 +159,15 @@ class LineReader:
         return [(offset - first, NULL if value is None else value) for offset, value in pairs if offset >= first]
 
     def records(self, key: str) -> tuple[str, ...]:
-        """The values in a list of pairs of offset and value."""
+        """The values in a list of [offset, value], from the recording's first offset on."""
         return tuple(value for _, value in self.pairs(key))
 
     def offsets(self, key: str) -> tuple[int, ...]:
-        """The offsets in a list of pairs of offset and value."""
+        """The offsets in a list of [offset, value], counted from the recording's first offset."""
         return tuple(offset for offset, _ in self.pairs(key))
 
     def log(self, key: str) -> tuple[str, ...]:
-        """The values in a list of pairs of offset and value without gaps."""
+        """The values in a list of [offset, value] that must have no gaps, from the recording's first offset on."""
         pairs = self.pairs(key)
         for position, (offset, _) in enumerate(pairs):
             if offset != position:
@@ -175,7 +176,7 @@ class LineReader:
         return tuple(value for _, value in pairs)
 
     def epochs(self, key: str, *, of: str) -> tuple[int, ...] | None:
-        """The leader epochs of the records under the key `of`, without those before the first offset."""
+        """The leader epochs of the records under the key `of`, from the recording's first offset on; None: missing."""
         epochs = self.value(key, _is_list_of(is_count), "a list of leader epochs")
         if epochs is None:
             return None
@@ -185,9 +186,9 @@ class LineReader:
         return tuple(epochs[len(epochs) - len(self.pairs(of)) :])
 
     def epoch_cache(self, key: str) -> tuple[tuple[int, int], ...] | None:
-        """The entries of a leader epoch checkpoint without the epochs of the records before the first offset.
+        """The entries of a leader epoch checkpoint, without epochs that ended before the recording's first offset.
 
-        The last epoch that begins there also has later records, so it begins at the first offset.
+        If an epoch began before that offset and has later records, its entry gets the first offset as its start.
         """
         entries = self.value(key, _is_list_of(_is_epoch_entry), "a list of [epoch, start offset]")
         if entries is None:
@@ -211,20 +212,20 @@ class LineReader:
         return None if target is None else frozenset(target)
 
     def record(self, key: str) -> str:
-        """The record that the line is about."""
+        """The value of the record that the line is about; NULL, a name, if the value is null."""
         if key not in self.keys:
             self.refuse(f"{key} is missing", "give it: the record")
         value = self.value(key, _is_value, "the record: a text, or null")
         return NULL if value is None else str(value)
 
     def acks(self, key: str) -> Acks | None:
-        """The acks of a producer: all, 1 or 0."""
+        """The acks of a producer: all, 1 or 0; None if the key is missing."""
         acks = self.value(key, lambda value: str(value) in _ACKS, "all, 1 or 0")
         return None if acks is None else _ACKS[str(acks)]
 
 
 def said(kind: Callable[..., Any], key: str = "", **manner: Any) -> Any:
-    """A field of a line: its kind is the method that reads it from JSON, from the key of the same name, or `key`."""
+    """Declares a field of a line: `kind` is the LineReader method that reads it from JSON, under its name or `key`."""
     return field(metadata={"kind": kind, "key": key, "manner": manner})
 
 
@@ -237,7 +238,7 @@ def is_count(value: Any) -> bool:
 
 
 def is_peer(value: Any) -> bool:
-    """Whether a value is the number of a broker, or a controller."""
+    """Whether a value names a broker by its number, or a controller by a text such as "controller"."""
     return is_count(value) or (isinstance(value, str) and value.startswith("controller"))
 
 
@@ -278,7 +279,7 @@ FAULTS: dict[str, type[Line]] = {}
 
 @dataclass(frozen=True)
 class Line:
-    """One line. A kind of line overrides the methods about which it says something."""
+    """One line of a recording. Each kind of line is a subclass; it overrides the methods for what its lines say."""
 
     number: int
     """The position of the line in the file."""
@@ -310,20 +311,20 @@ class Line:
     @classmethod
     @cache
     def keys(cls) -> list[tuple[str, str, Callable[..., Any], Mapping[str, Any]]]:
-        """The fields that JSON gives: name, key, kind of the values, and how they are read."""
+        """The fields that are read from JSON: name, JSON key, LineReader method, and the options of the method."""
         read = [(field.name, field.metadata) for field in fields(cls) if field.metadata]
         return [(name, said["key"] or name, said["kind"], said["manner"]) for name, said in read]
 
     @classmethod
     def read(cls, reader: LineReader) -> Line:
-        """The line in JSON. Raises UsageError."""
+        """Read a line of this kind from JSON. Raises UsageError."""
         keys = cls.keys()
         reader.only(*(["what"] if cls.faults else []), *(key for _, key, _, _ in keys))
         return cls(**reader.common, **{name: kind(reader, key, **manner) for name, key, kind, manner in keys})
 
     @property
     def spot(self) -> str:
-        """The position of the line, for people who know the recording."""
+        """Where the line is, in words: its number, or the file beside the recording from which it comes."""
         if self.source is None:
             return f"line {self.number}"
         return f"{self.source}:{self.number}" if self.source.endswith(".ndjson") else f"{self.source}/"
@@ -336,23 +337,23 @@ class Line:
     # ------------------------------------------------------------------------------------------------ what it shows
 
     def all(self, *kinds: Callable[..., Any]) -> list[Any]:
-        """The values of these kinds in the line, except None."""
+        """The values of all fields that these LineReader methods read, except None."""
         values = (getattr(self, name) for name, _, kind, _ in self.keys() if kind in kinds)
         return [value for value in values if value is not None]
 
     def changed(self, changes: Mapping[Callable[..., Any], Callable[[Any], Any]]) -> Self:
-        """The line with the values of these kinds changed, except None."""
+        """The line with changed values: `changes` has a function for the fields that a LineReader method reads."""
         old = {name: (getattr(self, name), kind) for name, _, kind, _ in self.keys() if kind in changes}
         new = {name: changes[kind](value) for name, (value, kind) in old.items() if value is not None}
         return replace(self, **new) if new else self
 
     def counts(self, *, has_all_requests: bool) -> bool:
-        """Whether the line says something about the state, a fault or a request."""
+        """Whether the line is to be followed, because it says something about the state, a fault or a request."""
         return True
 
     @cached_property
     def held(self) -> tuple[str, ...]:
-        """The records that the line shows in a log, in order."""
+        """The values of the records that the line shows in a log, in order."""
         return next(iter(self.all(LineReader.log, LineReader.records)), ())
 
     @property
@@ -367,26 +368,26 @@ class Line:
 
     @property
     def named(self) -> tuple[str, ...]:
-        """The records that the line names, in order."""
+        """The values of all records that the line names, in order."""
         return self.held or tuple(self.all(LineReader.record))
 
     @property
     def placed(self) -> Iterator[tuple[str, int, int]]:
-        """The records that the line shows at an offset: value, offset, and leader epoch or UNKNOWN."""
+        """The records that the line shows at an offset: value, offset, and leader epoch (UNKNOWN: not shown)."""
         yield from zip(self.held, self.held_at, self.held_in or [UNKNOWN] * len(self.held), strict=True)
 
     def named_since(self, offset: int) -> Sequence[str]:
-        """The records that the line names, in logs from an offset on."""
+        """The records that the line names; if it shows a log, only those from this offset on."""
         in_logs = [value for value, at in zip(self.held, self.held_at, strict=True) if at >= offset]
         return in_logs if self.held else self.named
 
     def lacks(self, value: str, offset: int | None) -> bool:
-        """Whether the line shows that a record, acknowledged at this offset if known, is not in the log."""
+        """Whether the line shows that a log lacks an acknowledged record; `offset` is its recorded offset, if known."""
         return False
 
     @property
     def bounds(self) -> Sequence[int]:
-        """The offsets that the line names other than as the place of a record."""
+        """The offsets in the line that are not those of records, such as a high watermark or the end of a log."""
         return self.all(LineReader.offset)
 
     @property
@@ -405,12 +406,12 @@ class Line:
 
     @property
     def high_watermark_of(self) -> int | None:
-        """The broker whose high watermark the line reads."""
+        """The broker whose high watermark or checkpoint the line shows, or which starts with one; otherwise None."""
         return None
 
     @property
     def passing(self) -> Passing:
-        """When a path passes the line."""
+        """When a path of the model passes the line."""
         return Passing.AT_ONCE
 
     # ----------------------------------------------------------------------------------------------- what it claims
@@ -420,21 +421,21 @@ class Line:
         yield from ()
 
     def rules(self, false: Sequence[Claim], states: Words, place: Place) -> Iterator[str]:
-        """The rules about the line that no single guard states, where these claims are true in none of the states."""
+        """Rules of Kafka that may explain a rejection of the line, as text: the claims in `false` hold in no state."""
         yield from ()
 
     # ------------------------------------------------------------------------------------------------ in the window
 
     def in_window(self, window: Window) -> Line | None:
-        """The line in terms of the window; None if it claims nothing there. Raises UnfitLine and FalseLine."""
+        """The line counted from the window's start; None if it claims nothing there. Raises UnfitLine and FalseLine."""
         return self.behind_window(window)
 
     def behind_window(self, window: Window) -> Line:
-        """What a line outside the window says of leaders, ISR, requests, faults, or a checkpoint."""
+        """A line outside the window, counted like it, with only leader, ISR, request, fault or checkpoint."""
         return self.changed({LineReader.partition_epoch: lambda epoch: epoch - window.partition_epoch})
 
     def leave(self, window: Window) -> None:
-        """Note what later lines refer to, when the line was passed."""
+        """Update what the window remembers for later lines, after this line was passed."""
 
 
 def _spelled(values: Sequence[object] | frozenset[int]) -> str:
@@ -442,7 +443,7 @@ def _spelled(values: Sequence[object] | frozenset[int]) -> str:
 
 
 def _where(offsets: Sequence[int]) -> str:
-    """The offsets of records, unless they are 0, 1, 2, ..."""
+    """The offsets of records as text; empty if they are 0, 1, 2, ..."""
     return "" if list(offsets) == list(range(len(offsets))) else f" at {_spelled(offsets)}"
 
 
@@ -452,7 +453,7 @@ def _leader(leader: int | None) -> str:
 
 @dataclass(frozen=True)
 class Header(Line):
-    """The configuration of the cluster; None: not recorded."""
+    """The first line: settings of the cluster (None: not recorded), replicas, and where offsets and epochs begin."""
 
     min_insync_replicas: int | None = said(
         LineReader.value,
@@ -514,7 +515,7 @@ class Acked(Line):
         return ()
 
     def claims(self, place: Place) -> Iterator[Claim]:
-        """The record is acknowledged, and was not at another offset."""
+        """The claims that the record is acknowledged, and not at another offset than the recorded one."""
         record = place.names.record(self.value)
         variable = "acknowledged", record
         yield place.cell(f"{self.value} is acknowledged", variable, 1, lambda flag: "it is not acknowledged")
@@ -528,7 +529,7 @@ class Acked(Line):
             )
 
     def rules(self, false: Sequence[Claim], states: Words, place: Place) -> Iterator[str]:
-        """When, and at which offset, a leader acknowledges a record."""
+        """The rules when, and at which offset, a leader acknowledges a record."""
         record = place.names.record(self.value)
         offsets = [
             offset
@@ -546,14 +547,14 @@ class Acked(Line):
         )
 
     def in_window(self, window: Window) -> Line | None:
-        """The line in terms of the window; a line about a settled record is compared with what is known of it."""
+        """The line counted from the window's beginning; None for a settled record, if what is known of it agrees."""
         if self.value in window.values[int(window.has_guard) :]:
             if self.offset is not None and window.has_guard and self.offset <= window.offset:
                 raise FalseLine(f"{self.value} is in no log at offset {self.offset}")
             return replace(self, offset=None if self.offset is None else self.offset - window.offset)
         if self.value not in window.settled:
             raise UnfitLine(
-                f"{self.value} is acknowledged, but no line says that it is sent, or it is too old to be remembered"
+                f"{self.value} is acknowledged, but no line sends it, or that line is too long ago to be remembered"
             )
         offset, is_acknowledged = window.settled[self.value]
         if self.offset not in (None, offset):
@@ -561,11 +562,11 @@ class Acked(Line):
         if is_acknowledged is False:
             raise FalseLine(f"{self.value} is not acknowledged")
         if is_acknowledged is None:
-            raise UnfitLine(f"{self.value} is acknowledged in some states only, which are no longer known")
+            raise UnfitLine(f"{self.value} was acknowledged in only some states, and it is no longer known in which")
         return None
 
     def leave(self, window: Window) -> None:
-        """Forget a settled record that is acknowledged: no later line is compared with it."""
+        """If the record is settled, forget it: no line after its acknowledgement is compared with it."""
         window.settled.pop(self.value, None)
 
 
@@ -588,7 +589,7 @@ class Disk(Line):
 
     @property
     def bare(self) -> Disk:
-        """The line without the log that it shows."""
+        """The line without log and epochs, with only the broker and its checkpoint."""
         return replace(self, log=(), batch_epochs=None, epoch_cache=None)
 
     @property
@@ -607,7 +608,7 @@ class Disk(Line):
         return None if self.checkpoint is None else self.broker
 
     def claims(self, place: Place) -> Iterator[Claim]:
-        """The broker has this log, these epochs, this cache of epochs, and has had this high watermark."""
+        """The claims that the broker has this log, its epochs, this epoch cache, and has had this high watermark."""
         replica, first, name = place.names.replica(self.broker), place.names.first_epoch, f"broker {self.broker}"
         if len(self.log) > place.log_size:
             yield place.never(f"the log of {name} has {len(self.log)} records", f"none has more than {place.log_size}")
@@ -664,7 +665,7 @@ class Disk(Line):
         )
 
     def rules(self, false: Sequence[Claim], states: Words, place: Place) -> Iterator[str]:
-        """What a checkpoint is, if the claim about the checkpoint is false."""
+        """The rule what a checkpoint is, if the claim about the checkpoint is false."""
         if any(not claim.cells for claim in false):
             yield (
                 "rule: a broker's checkpoint is a high watermark that it has had; later ones replace earlier ones, and"
@@ -672,10 +673,10 @@ class Disk(Line):
             )
 
     def in_window(self, window: Window) -> Disk:
-        """The log from the guard on; the part before it is compared with the digests."""
+        """The line with the log from the window's beginning on; the part before it is compared with digests."""
         for value in self.log[window.offset :]:
             if value not in window.values:
-                raise UnfitLine(f"{value} is on disk before a line says that it is sent")
+                raise UnfitLine(f"{value} is on disk before a line sends it")
         if not window.has_guard:
             return self
         checkpoint = self.checkpoint
@@ -739,15 +740,15 @@ class Metadata(Line):
         return self.leader, self.leader_epoch, self.isr
 
     def is_before(self, epoch: int) -> bool:
-        """Whether it shows an earlier epoch, because the answering broker had not received the later ones."""
+        """Whether the line shows an epoch before this one: the answering broker had not received the later ones."""
         return self.leader_epoch is not None and self.leader_epoch < epoch
 
     def epochs_since(self, earlier: Metadata) -> int:
-        """How many leader epochs have begun since an earlier line, as far as both have epochs."""
+        """How many leader epochs have begun since an earlier line; 0 if the lines have no epochs."""
         return max(0, (self.leader_epoch or 0) - (earlier.leader_epoch or 0))
 
     def claims(self, place: Place) -> Iterator[Claim]:
-        """Leader, epochs, ISR and replicas are these, at the controller."""
+        """The claims that the controller has this leader, these epochs, this ISR, and these replicas."""
         names = place.names
         if self.is_before(place.newest_epoch + names.first_epoch):
             yield from self._old_view(place)
@@ -768,7 +769,7 @@ class Metadata(Line):
             yield place.members("the replicas are", "is_assigned", self.replicas)
 
     def _old_view(self, place: Place) -> Iterator[Claim]:
-        """The claim of a line about an earlier epoch: it shows the same leader as other lines about that epoch."""
+        """The claim of a line about an earlier epoch: the epoch has the same leader as in earlier lines about it."""
         for earlier in place.earlier:
             if not isinstance(earlier, Metadata) or earlier.leader_epoch != self.leader_epoch:
                 continue
@@ -803,7 +804,7 @@ class Metadata(Line):
 
 @dataclass(frozen=True)
 class View(Line):
-    """A broker, or the controller (None), shows this leader of this epoch, perhaps later than others."""
+    """A broker, or the controller (None), shows this leader of this epoch, and may not have learned of later ones."""
 
     broker: int | None = said(LineReader.broker, required=False)
     leader: int | None = said(LineReader.leader, required=True)
@@ -823,7 +824,7 @@ class View(Line):
         return f"{who} shows {_leader(self.leader)} in epoch {self.leader_epoch}{isr}"
 
     def claims(self, place: Place) -> Iterator[Claim]:
-        """This epoch has this leader, and the ISR is or was this one."""
+        """The claims that this epoch has or had this leader, and, if the line has an ISR, that ISR."""
         epoch, names = self.leader_epoch - place.names.first_epoch, place.names
         says = f"the leader of epoch {self.leader_epoch} is broker {self.leader}"
         if self.leader is not None:
@@ -842,13 +843,13 @@ class View(Line):
                     return
 
     def in_window(self, window: Window) -> None:
-        """Nothing: the line shows what a broker knows, and the window forgets what all brokers have received."""
+        """None: the line shows what a broker knows, but the window drops metadata that all brokers have received."""
         window.leave_out(self.number)
 
 
 @dataclass(frozen=True)
 class HighWatermark(Line):
-    """The high watermark that a broker has in memory, as it answered to a fetch."""
+    """The high watermark that a broker has in memory, as its answer to a fetch shows it."""
 
     broker: int = said(LineReader.replica)
     high_watermark: int = said(LineReader.offset, required=True)
@@ -865,7 +866,7 @@ class HighWatermark(Line):
         yield place.cell(says, ("high_watermark", place.names.replica(self.broker)), self.high_watermark)
 
     def rules(self, false: Sequence[Claim], states: Words, place: Place) -> Iterator[str]:
-        """What a high watermark is, and which release holds it back."""
+        """The rules what a high watermark is, and, if that can explain these states, which release holds it back."""
         yield (
             "rule: a leader's high watermark is the smallest log end that it knows of its ISR's members, and a"
             " follower's is that of the leader's last answer, at most its log end"
@@ -883,7 +884,7 @@ class HighWatermark(Line):
             )
 
     def in_window(self, window: Window) -> HighWatermark:
-        """The high watermark from the beginning of the window; before it, it is compared with that of a short log."""
+        """The line counted from the window's beginning; an earlier value is compared with the broker's known one."""
         if window.shows(self.high_watermark):
             return replace(self, high_watermark=self.high_watermark - window.offset)
         short = window.short(self.broker)
@@ -908,7 +909,7 @@ class LogEnd(Line):
 
     @classmethod
     def read(cls, reader: LineReader) -> Line:
-        """The line in JSON; the epoch of a record before the first offset is not used."""
+        """Read the line from JSON, without the last record's epoch if no record from the first offset on is shown."""
         line = super().read(reader)
         return line if any(line.all(LineReader.offset)) else line.changed({LineReader.epoch: lambda epoch: None})
 
@@ -927,7 +928,7 @@ class LogEnd(Line):
             )
 
     def in_window(self, window: Window) -> LogEnd:
-        """The log end from the beginning of the window; before it, it is compared with that of a short log."""
+        """The line counted from the window's beginning; an earlier log end is compared with that of the short log."""
         if window.shows(self.log_end_offset):
             epoch = self.last_epoch
             if window.has_guard and self.log_end_offset == window.offset + 1 and epoch is not None:
@@ -953,7 +954,7 @@ class Records(Line):
         return (self.offsets[0], self.offsets[-1] + 1) if self.offsets else ()
 
     def in_window(self, window: Window) -> Line | None:
-        """The records from the guard on; those before it are compared with the settled records."""
+        """The line with its records from the window's beginning on; earlier ones are compared with settled records."""
         offsets, records = window.since_guard(self.number, self.records, self.offsets)
         changes: dict[Callable[..., Any], Callable[[Any], Any]] = {
             LineReader.records: lambda _: records,
@@ -965,9 +966,9 @@ class Records(Line):
 
 @dataclass(frozen=True)
 class Holds(Records):
-    """A broker has these records at these offsets, as it has answered to a fetch; with their leader epochs, if known.
+    """A broker has these records at these offsets, with these leader epochs, if known, as its answer to a fetch shows.
 
-    Nothing is said about its other records.
+    The line says nothing about other records of the broker.
     """
 
     broker: int = said(LineReader.replica)
@@ -990,7 +991,8 @@ class Holds(Records):
 
 
 def _claims_of_log(line: Disk | Holds, says: str, whose: str, offsets: Sequence[int], place: Place) -> Iterator[Claim]:
-    """The claims that the broker's log has the records of a line, then none, at these offsets; with their epochs."""
+    """The claims that the broker's log has the records of a line, with their epochs, at the first of these offsets, and
+    no records at the others."""
     replica, rest = place.names.replica(line.broker), [NONE] * (len(offsets) - len(line.held))
     records = [*map(place.names.record, line.held), *rest]
     yield place.equal(says, [("log_record", replica, offset) for offset in offsets], records, place.spell_records)
@@ -1021,12 +1023,12 @@ class AlterRequest(Line):
 
     @property
     def epochs(self) -> Sequence[int]:
-        """No epoch that has certainly begun."""
+        """Empty, because a request does not show for certain that the epoch which it names has begun."""
         return ()
 
     @staticmethod
     def variables(leader: int, replicas: int) -> list[Variable]:
-        """The variables that hold the request of a leader; `replicas` is the number of replicas."""
+        """The model's variables that hold the request of a leader; `replicas` is the number of replicas."""
         return [
             ("alter_partition", leader),
             ("requested_leader_epoch", leader),
@@ -1035,14 +1037,14 @@ class AlterRequest(Line):
         ]
 
     def cells(self, names: Names) -> dict[Variable, int]:
-        """The values of these variables while the request is in flight."""
+        """The values of the request's variables while the request is in flight."""
         variables = self.variables(names.replica(self.leader), len(names.brokers))
         isr = [int(broker in self.isr) for broker in names.brokers]
         epochs = self.leader_epoch - names.first_epoch, self.partition_epoch
         return dict(zip(variables, [AlterPartition.REQUESTED, *epochs, *isr], strict=True))
 
     def claims(self, place: Place) -> Iterator[Claim]:
-        """The request is in flight, if leaders send requests."""
+        """The claim that the request is in flight, if leaders of this generation send requests."""
         if not place.alters_partitions:
             return
 
@@ -1071,7 +1073,7 @@ class Applied(Line):
     words = "broker {0.broker} has applied the metadata up to partition epoch {0.partition_epoch}"
 
     def claims(self, place: Place) -> Iterator[Claim]:
-        """With KRaft, the broker has applied the metadata up to this epoch."""
+        """With KRaft, the claim that the broker has applied the metadata up to this partition epoch."""
         if not place.has_kraft:
             return
         replica, least = place.names.replica(self.broker), self.partition_epoch
@@ -1090,7 +1092,7 @@ def _wish(replicas: frozenset[int] | None) -> str:
 
 @dataclass(frozen=True)
 class Reassigned(Line):
-    """The controller answers a request to reassign the partition: it has taken it, or has refused it."""
+    """The controller's answer to a request to reassign the partition: the request was taken, or was refused."""
 
     replicas: frozenset[int] | None = said(LineReader.target)
     is_refused: bool = said(LineReader.flag, "refused")
@@ -1104,11 +1106,12 @@ class Reassigned(Line):
 
     @property
     def passing(self) -> Passing:
-        """At any time, if the request was taken: it was taken before this line."""
+        """At once, if the request was refused; otherwise at any time, because it was taken before this line."""
         return Passing.AT_ONCE if self.is_refused else Passing.AT_ANY_TIME
 
     def claims(self, place: Place) -> Iterator[Claim]:
-        """All requested brokers are replicas, and others only until they have left; or nothing is in progress."""
+        """The claim that all requested brokers are replicas, and others only until they are removed; for a request that
+        cancels a reassignment, the claim that no reassignment is in progress."""
         if not place.shows_reassignment:
             return
         target, fields, count = self.replicas, ("is_assigned", "is_adding", "is_removing"), len(place.replicas)
@@ -1139,7 +1142,7 @@ class Reassigned(Line):
 
 @dataclass(frozen=True)
 class Fault(Line):
-    """A line that records an intervention on a broker: it was killed, frozen, thawed, started or stopped."""
+    """A broker was killed, frozen, thawed, started, stopped, or cut off from a controller."""
 
     what: FaultKind
     broker: int
@@ -1150,7 +1153,7 @@ class Fault(Line):
 
     @classmethod
     def read(cls, reader: LineReader) -> Line:
-        """The line in JSON: a fault of a broker, or another act of the experimenter or a client."""
+        """Read a line of the kind `fault`: a fault of a broker, or another act of the experimenter or a client."""
         what = reader.value("what", _is_text, "what happened", required=True)
         if what in FAULTS:
             return FAULTS[what].read(reader)
@@ -1176,7 +1179,7 @@ class Fault(Line):
 
     @property
     def passing(self) -> Passing:
-        """By a step of the model, or at any time before a broker freezes."""
+        """A kill or a start is passed by a step of the model, a freeze at any time, any other fault at once."""
         if self.what in (FaultKind.KILL, FaultKind.START):
             return Passing.BY_A_STEP
         return Passing.AT_ANY_TIME if self.what is FaultKind.FREEZE else Passing.AT_ONCE
@@ -1197,7 +1200,7 @@ class Fault(Line):
         )
 
     def leave(self, window: Window) -> None:
-        """A broker with a short log may start with an earlier high watermark."""
+        """After a start, forget the high watermark of a short log: the broker may start with an earlier one."""
         if self.what is FaultKind.START:
             window.forget_high_watermark(self.broker)
 
@@ -1216,13 +1219,13 @@ class Read(Records):
         return f"a consumer reads {_spelled(self.records) or 'nothing'}{_where(self.offsets)}"
 
     def lacks(self, value: str, offset: int | None) -> bool:
-        """The consumer has read up to the record's offset, and has not read the record."""
+        """Whether the consumer has read the record's offset, but not the record."""
         return bool(self.records) and (offset is None or offset in self.offsets) and value not in self.records
 
     def claims(self, place: Place) -> Iterator[Claim]:
-        """Some broker presumes leadership, is not frozen, and can return these records.
+        """The claim that a broker takes itself for the leader, is not frozen, and can return these records.
 
-        A consumer that reads nothing may not have reached a broker.
+        There is no claim without records: the consumer may have reached no broker.
         """
         if not self.records:
             return
@@ -1305,7 +1308,7 @@ class Remark(Line):
 
     @classmethod
     def read(cls, reader: LineReader) -> Remark:
-        """A remark, or an intervention of the experimenter, of which other lines record the effects."""
+        """Read a remark, or an act of the experimenter whose effects other lines record."""
         if reader.keys["kind"] == "fault":
             return cls(**reader.common)
         unused, unmodelled, copies = (reader.keys.get(key) for key in ("unused", "unmodelled", "copies"))
@@ -1343,7 +1346,7 @@ class ElectRequest(Line):
         return f"an administrator asks for {'an unclean' if self.is_unclean else 'a preferred'} election"
 
     def counts(self, *, has_all_requests: bool) -> bool:
-        """A preferred election needs a request only where all requests have lines."""
+        """Whether the line matters: a preferred election needs no line, unless all requests have lines."""
         return has_all_requests or self.is_unclean
 
 
@@ -1372,7 +1375,7 @@ class Reassignment(Line):
 
 
 def read_line(path: Path, number: int, keys: Mapping[str, Any], begins: Begins | None = None) -> Line:
-    """The typed line for the object on a line of a file with this beginning. Raises UsageError."""
+    """The `Line` for the JSON object on a line of a file. Without `begins`, it is the first one. Raises UsageError."""
     reader = LineReader(path, number, keys, begins or begins_of(path, number, keys))
     kind = reader.value("kind", _is_text, f"one of {', '.join(KINDS)}", required=True)
     if kind not in KINDS:
@@ -1385,7 +1388,7 @@ def read_line(path: Path, number: int, keys: Mapping[str, Any], begins: Begins |
 
 
 def begins_of(path: Path, number: int, keys: Mapping[str, Any]) -> Begins:
-    """Where a recording with this first line begins: a header says so, otherwise at 0. Raises UsageError."""
+    """The first offset and partition epoch of a recording, by its first line; 0 without a header. Raises UsageError."""
     if keys.get("kind") not in Header.kinds:
         return Begins()
     header = LineReader(path, number, keys, Begins())

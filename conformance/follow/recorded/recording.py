@@ -1,21 +1,23 @@
-"""A whole recording: its lines, and its records: records with equal values get distinct names, records that reach no
-broker are left out, and batches are folded.
+"""Reads a whole recording: gives records with equal values distinct names, leaves out records that reach no broker, and
+folds batches.
 
-Lines that contradict earlier lines are one UsageError with file and line.
+A line that contradicts earlier lines raises UsageError with file and line.
 
-A request to reassign the partition may be taken from its line on, up to its answer, which names the same replicas. A
-refused request is never taken; a request without an answer may be taken at any later time.
+The controller may take a request to reassign the partition at any time between the request's line and the line of its
+answer, which names the same replicas. A refused request is never taken; a request without an answer may be taken at any
+later time.
 
 Several records with the same value get names of their own: `x` at the offsets 3 and 5 is `x@3` and `x@5`, if `x` was
 sent or acknowledged twice. A value that is in a log twice, but was sent and acknowledged at most once, can be a copy of
-one record, and keeps its name. A `send` line, and an `acked` line without an offset, does not say which of the records
-it is about: they are taken in the order in which leaders appended the records, by epoch and offset. If any order
-explains the recording, this one does, because equal records can change places. A `send` line that would come after its
-record was shown claims nothing.
+one record, and keeps its name. A `send` line, and an `acked` line without an offset, does not say which of the equal
+records it is about: these lines are assigned to the records in the order in which leaders appended them, by epoch and
+offset. If any order explains the recording, this one does, because equal records can change places. A `send` line that
+would come after its record was shown claims nothing.
 
 If only a `send` line shows a record, it is unknown whether the record has reached a leader. A leader that has taken it
-had it in its log at least for a time, and other records came after it. So each way is followed separately; a recording
-that no way explains is rejected. The records of one request arrive together.
+had it in its log at least for a time, and other records came after it. So the recording is followed with and without
+the records of each such request, and is rejected if no combination explains it. The records of one request arrive
+together.
 
 A producer sends many records as one batch, which a log holds completely or not at all. The model appends records one
 after the other, so a batch has many states that no line shows. Consecutive records are folded if every log has all of
@@ -112,12 +114,12 @@ class Recording(Names):
 
     @property
     def unused(self) -> str:
-        """What the recording holds in addition to its lines, in words; empty: nothing."""
+        """The contents of the recording that are not used, in words; empty: everything is used."""
         return unused_in(self.remarks)
 
     @property
     def copies(self) -> int:
-        """How many copies of records there can be: 0 unless a line shows one, since producers are idempotent then.
+        """How many copies of records logs can hold: 0 unless a line shows one, as producers then count as idempotent.
 
         A log that has a record twice, or more records than were sent, has copies. Other copies may have been truncated;
         so where the traffic shows the requests that were sent again, all of them count.
@@ -132,13 +134,13 @@ class Recording(Names):
         return any(line.is_unclean for _, line in self.claims(ElectRequest))
 
     def until(self, n: int) -> Recording:
-        """The recording of the lines before the one with this number."""
+        """The recording with only the lines whose number is less than `n`."""
         lines = tuple(line for line in self.lines if line.n < n)
         named = {value for line in lines for value in line.named}
         return replace(self, lines=lines, values=tuple(value for value in self.values if value in named))
 
     def without_reassignments(self, why: str) -> Recording:
-        """The recording for a model that has no reassignments; `why` says what is not modelled."""
+        """The recording without lines about reassignments, which the model lacks; `why` says what is not modelled."""
         kept = [line for line in self.lines if not line.is_about_reassignments]
         lines = tuple(replace(line, replicas=None) if isinstance(line, Metadata) else line for line in kept)
         requests = [line for _, line in self.claims(Reassignment)]
@@ -147,13 +149,13 @@ class Recording(Names):
         return replace(self, lines=lines, remarks=tuple(remarks), first_replicas=0)
 
     def claims(self, kind: type[L]) -> Iterator[tuple[int, L]]:
-        """The lines of one kind, with their positions in `lines`."""
+        """The lines of one class, with their positions in `lines`."""
         return ((position, line) for position, line in enumerate(self.lines) if isinstance(line, kind))
 
 
 def remarks_in(path: Path, objects: Objects) -> list[Remark]:
-    """The remarks that say something. If a recording is followed online, unclean elections and reassignments are not
-    modelled."""
+    """The remarks about unused contents and unmodelled events. Following online does not model unclean elections and
+    reassignments, so the requests for them become such remarks."""
     remarks = []
     for number, keys in objects:
         kind = KINDS.get(str(keys.get("kind")))
@@ -168,7 +170,7 @@ def remarks_in(path: Path, objects: Objects) -> list[Remark]:
 
 
 def unused_in(remarks: Iterable[Remark]) -> str:
-    """What a recording holds in addition to its lines, in words; empty: nothing."""
+    """The unused contents of a recording, in words; empty: everything is used."""
     return "; ".join(line.unused for line in remarks if line.unused)
 
 
@@ -176,7 +178,7 @@ def unused_in(remarks: Iterable[Remark]) -> str:
 
 
 def typed(path: Path, objects: Objects) -> Iterator[Line]:
-    """The lines of a recording, in order. Raises UsageError."""
+    """The `Line` objects for the JSON objects of a recording, in order. Raises UsageError."""
     begins, before = None, -1
     for position, (number, keys) in enumerate(objects):
         begins = begins or begins_of(path, number, keys)
@@ -214,7 +216,7 @@ class Consistency:
         self._conditions[line.broker] = (BECOMES.get(line.what, condition), line.number)
 
     def produce(self, line: Line) -> None:
-        """Note the acks of a producer. Raises UsageError if another line shows others."""
+        """Note the acks of a producer. Raises UsageError if an earlier line shows different acks."""
         for acks in line.all(LineReader.acks):
             if self.acks not in (None, acks):
                 defect = f"acks={acks.spelling} after acks={self.acks.spelling} at line {self._acks_line}"
@@ -263,10 +265,10 @@ def read_recording(path: Path, content: bytes | None = None, objects: Objects | 
 
 
 def _without_late_views(lines: list[Line]) -> Iterator[Line]:
-    """The lines; a broker's metadata that an earlier state of the same leader epoch explains is only a view.
+    """The lines; metadata that repeats an earlier ISR of its leader epoch becomes a `View`, as its broker may lag.
 
-    The broker may lag behind. It may also show the newest state, which looks the same; so after such a line, the
-    formerly last known state may be an old one, too.
+    The broker may also show the newest state, which looks the same; so after such a line, the state that was known last
+    may be outdated, too.
     """
     states: defaultdict[int, list[frozenset[int]]] = defaultdict(list)
     is_doubtful = False
@@ -285,15 +287,15 @@ def _without_late_views(lines: list[Line]) -> Iterator[Line]:
 
 
 def _first_replicas(path: Path, claims: list[Line], header: Header) -> frozenset[int]:
-    """The replicas before a reassignment, by the header or the first metadata; empty: no line requests a reassignment
-    or shows other replicas. Raises UsageError if no line names the replicas.
+    """The replicas before a reassignment, according to the header or the first metadata line; empty if no line requests
+    a reassignment or shows a change of replicas. Raises UsageError if no line before the request names replicas.
     """
     request = next((line for line in claims if isinstance(line, Reassignment)), None)
     shown = [header.replicas] if header.replicas else []
     for line in claims:
         if line is request and not shown:
             cure = "give replicas in the header"
-            raise bad_line(path, line.number, f"no line before says which replicas are reassigned; {cure}")
+            raise bad_line(path, line.number, f"no earlier line shows the replicas that are reassigned; {cure}")
         if isinstance(line, Metadata) and line.replicas:
             shown.append(line.replicas)
     return shown[0] if request is not None or len(set(shown)) > 1 else frozenset()
@@ -306,15 +308,15 @@ def _brokers(path: Path, claims: list[Line], header: Header, consistency: Consis
     for request in requests_in(claims):
         replicas |= request.target if request.target is not None and not request.is_refused else set()
     if claims and not replicas:
-        cure = "replicas are the brokers that appear on disk or in the metadata, or as replicas of a header"
+        cure = "give them as `replicas` in a header, or in a `disk` or `metadata` line"
         raise bad_line(path, claims[0].number, f"no line names the brokers that hold the partition; {cure}")
     others = {broker for line in claims if isinstance(line, Metadata) for broker in line.brokers}
     for line in claims:
         if isinstance(line, Fault) and line.broker in replicas:
             consistency.befall(line)
         elif isinstance(line, Fault) and line.broker not in others:
-            cure = "replicas are the brokers that appear on disk or in the metadata: correct the number"
-            raise bad_line(path, line.number, f"broker {line.broker} is unknown; {cure}")
+            why = f"broker {line.broker} is unknown: no `disk`, `metadata` or header line names it"
+            raise bad_line(path, line.number, f"{why}; correct the number")
     return replicas
 
 
@@ -347,7 +349,7 @@ def _values(path: Path, claims: list[Line]) -> tuple[str, ...]:
 
 @dataclass
 class Request:
-    """A request of an operator, with the positions of its line and of its answer (None: without an answer)."""
+    """An operator's request to reassign the partition; `since` and `until` are the positions of its line and answer."""
 
     target: frozenset[int] | None
     """The requested replicas; None: the reassignment is cancelled."""
@@ -357,12 +359,12 @@ class Request:
     is_refused: bool = False
 
     def is_open(self, position: int) -> bool:
-        """Whether the controller may take it before the line at this position."""
+        """Whether the controller may take the request directly before the line at this position."""
         return not self.is_refused and self.since < position and (self.until is None or position <= self.until)
 
 
 def requests_in(lines: Sequence[Line]) -> list[Request]:
-    """The requests of a recording. An answer belongs to the earliest unanswered request for its replicas."""
+    """The requests to reassign the partition. An answer belongs to the earliest unanswered request for its replicas."""
     requests: list[Request] = []
     for position, line in enumerate(lines):
         if isinstance(line, Reassignment):
@@ -376,8 +378,10 @@ def requests_in(lines: Sequence[Line]) -> list[Request]:
 
 
 def is_shown_at(requests: Iterable[Request], position: int) -> bool:
-    """Whether the state shows the effect of a request at its answer at this position. It does not if the request is
-    refused, or if another request that may have been taken later changes the effect."""
+    """Whether the line at this position answers a request, and the state must then show the request's effect.
+
+    It need not if the request was refused, or if another request that may have been taken later changes the effect.
+    """
     taken = [request for request in requests if not request.is_refused]
     answered = next((request for request in taken if request.until == position), None)
     return answered is not None and not any(
@@ -391,7 +395,7 @@ def is_shown_at(requests: Iterable[Request], position: int) -> bool:
 
 
 def _told_apart(lines: Sequence[Line]) -> list[Line]:
-    """The lines, with a name of its own for each record."""
+    """The lines, with a distinct name for each of several records with the same value."""
     repeated: set[str] = set()
     for kind in (Sent, Acked):
         counted = Counter(line.value for line in lines if isinstance(line, kind))
@@ -400,7 +404,7 @@ def _told_apart(lines: Sequence[Line]) -> list[Line]:
 
 
 class _OwnNames:
-    """The names of all records whose values are repeated."""
+    """Gives a distinct name to each record whose value is repeated."""
 
     def __init__(self, lines: Sequence[Line], repeated: set[str]) -> None:
         header = next((line for line in lines if isinstance(line, Header)), NO_HEADER)
@@ -421,7 +425,7 @@ class _OwnNames:
             self.next[Acked][value] = self._in_turn(value, open_ones, len(offsets))
 
     def _in_turn(self, value: str, offsets: Sequence[int], shown: int) -> Iterator[str]:
-        """The names of the records at these offsets, and then names of records that no line shows at an offset."""
+        """The names of the records at these offsets, and then those of records that no line shows at an offset."""
         unseen = (self._own(f"{value}#{number}") for number in count(shown + 1))
         return chain((self._at(value, offset) for offset in offsets), unseen)
 
@@ -434,7 +438,7 @@ class _OwnNames:
         return name
 
     def renamed(self, lines: Sequence[Line]) -> Iterator[Line]:
-        """The lines with these names; a second acknowledgement of a record is a remark."""
+        """The lines with these names; a record's second acknowledgement, or late `send` line, becomes a remark."""
         shown: set[str] = set()
         acked: set[str] = set()
         for line in lines:
@@ -471,14 +475,14 @@ Batch = tuple[Sent, ...]
 
 
 def unknown_requests(recording: Recording) -> list[Batch]:
-    """The requests whose records no line shows after they were sent."""
+    """The producers' requests whose records only `send` lines show."""
     shown = {value for line in recording.lines if not isinstance(line, Sent) for value in line.named}
     unknown = groupby(recording.lines, lambda line: isinstance(line, Sent) and line.value not in shown and line.number)
     return [tuple(line for line in lines if isinstance(line, Sent)) for number, lines in unknown if number]
 
 
 def ways(recording: Recording, requests: Sequence[Batch]) -> Iterator[Recording]:
-    """The recording without some of these requests: first without all of them, then with all, then with some."""
+    """The recording once for each set of these requests that may be lost: first all, then none, then some of them."""
     yield _without(recording, requests)
     if requests:
         yield recording
@@ -504,7 +508,7 @@ FEWEST = 5
 
 
 def folded(recording: Recording) -> Recording | None:
-    """The recording with batches as single records, or None."""
+    """The recording with each batch of FEWEST or more records as a single record; None: it has no such batch."""
     places = _places(recording)
     bounds = {offset for line in recording.lines for offset in line.bounds}
     groups: list[list[str]] = []
@@ -542,15 +546,15 @@ def _is_together(recording: Recording, earlier: str, later: str, places: Mapping
 
 
 def _follows(recording: Recording, kind: type[Sent | Acked], earlier: str, later: str) -> bool:
-    """Whether the second record's line of this kind comes directly after the first one's, or both have none."""
+    """Whether the later record's line of this kind directly follows the earlier one's, or both have no such line."""
     positions = {line.value: at for at, line in recording.claims(kind) if line.value in (earlier, later)}
     return not positions or (len(positions) == 2 and positions[later] == positions[earlier] + 1)
 
 
 def _with_groups(recording: Recording, groups: Sequence[Sequence[str]], places: Mapping[str, int]) -> Recording:
-    """The recording with groups of records as single records.
+    """The recording with each group of records as a single record.
 
-    Of the lines about one record of a batch, that about the last one says the most.
+    Of the lines about single records of a group, only the line about the last one is kept: it says the most.
     """
     names = {group[0]: f"{group[0]} to {group[-1]}" for group in groups}
     dropped = {value for group in groups for value in group[1:]}

@@ -1,4 +1,4 @@
-"""Many packed states at once: their variables as columns of values, and claims, which are true in some of them."""
+"""Reads the variables of many packed states at once, and evaluates claims on them: conditions that lines impose."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def has_kraft(instance: Instance) -> bool:
 
 @dataclass(frozen=True)
 class Bits:
-    """A bit field of a monitor: the number of its lowest bit, and its width."""
+    """A bit field of a monitor (search/monitor.py): the number of its lowest bit, and its width."""
 
     shift: int
     width: int
@@ -57,18 +57,18 @@ class Bits:
 
 
 class Cells:
-    """Where the variables of an instance lie in its packed states."""
+    """Finds the variables of an instance of the model in its packed states."""
 
     def __init__(self, instance: Instance, layout: Layout) -> None:
         self.instance = instance
         self.layout = layout
 
     def column(self, states: Words, name: str, *index: int) -> Numbers:
-        """The value of a variable in every state."""
+        """The values of a variable, one for each state."""
         return self.layout.column(states, self.place(name, *index))
 
     def place(self, name: str, *index: int) -> int:
-        """The number of the cell that holds a variable."""
+        """The position of a variable in the unpacked state."""
         place = self.instance.layouts[name]
         position = 0
         for at, size in zip(index, place.sizes, strict=True):
@@ -77,7 +77,7 @@ class Cells:
         return place.offset + position
 
     def pattern(self, values: Mapping[Variable, int | None]) -> tuple[Words, Words]:
-        """A mask of these variables, and their bits in a packed state in which they have these values (None: 0)."""
+        """A mask of the bits of these variables in a packed state, and these bits for these values (None: all 0)."""
         masks, words = [0] * self.layout.words, [0] * self.layout.words
         for (name, *index), value in values.items():
             bits = self.layout.bits[self.place(name, *index)]
@@ -110,7 +110,7 @@ class Claim:
 
 @dataclass(frozen=True, kw_only=True)
 class Names:
-    """The names of brokers, records and leader epochs in a recording."""
+    """How a recording names what the model numbers: brokers, records and leader epochs."""
 
     brokers: tuple[int, ...]
     """The broker of each replica."""
@@ -132,7 +132,7 @@ class Names:
 
 @dataclass(frozen=True)
 class Place:
-    """The place of a line in a recording: what its claims refer to, and how they are made."""
+    """The situation of a line in its recording: the facts that its claims refer to, and methods that make claims."""
 
     names: Names
     cells: Cells
@@ -184,7 +184,7 @@ class Place:
 
     @property
     def newest_epoch(self) -> int:
-        """The newest leader epoch that an earlier line shows, as the model counts."""
+        """The newest leader epoch that an earlier line shows, counted as in the model."""
         epochs = (line.metadata_epoch for line in self.earlier)
         return max((epoch - self.names.first_epoch for epoch in epochs if epoch is not None), default=0)
 
@@ -208,7 +208,7 @@ class Place:
         return self.equal(says, [variable], [value], lambda values: spell(values[0]))
 
     def never(self, says: str, why: str) -> Claim:
-        """A claim that is true in no state."""
+        """A claim that is true in no state, for the reason `why`."""
         return self.claim(says, lambda states, _: self.any_of(states, ()), lambda *_: [], lambda _: why)
 
     def claim(
@@ -219,11 +219,11 @@ class Place:
         spell: Spell,
         *reads: str,
     ) -> Claim:
-        """A claim about the values of these fields."""
+        """A claim with any condition; `columns` are the values that it is about, `reads` the fields that it reads."""
         return Claim(says, is_true, columns, spell, reads=reads)
 
     def members(self, says: str, field: str, members: frozenset[int]) -> Claim:
-        """The claim that these brokers are the members of a set."""
+        """The claim that exactly these brokers are members of the set that a field holds, such as the ISR."""
         return self.equal(
             f"{says} {self.listed(sorted(members))}",
             [(field, replica) for replica in self.replicas],
@@ -233,40 +233,40 @@ class Place:
 
     @staticmethod
     def all_of(states: Words, truths: Iterable[Truths]) -> Truths:
-        """For each state, whether all of these are true."""
+        """For each state, whether all of these columns are true."""
         return reduce(np.logical_and, truths, np.ones(len(states), bool))
 
     @staticmethod
     def any_of(states: Words, truths: Iterable[Truths]) -> Truths:
-        """For each state, whether one of these is true."""
+        """For each state, whether at least one of these columns is true."""
         return reduce(np.logical_or, truths, np.zeros(len(states), bool))
 
     @staticmethod
     def where(truths: Truths, column: Numbers) -> Numbers:
-        """The values of a column where something is true, and NONE elsewhere."""
+        """The values of a column in the states for which `truths` is true, and NONE for the others."""
         return np.where(truths, column, NONE)
 
     def spell_members(self, flags: Sequence[int]) -> str:
-        """The brokers of a set, given as one truth value for each."""
+        """The brokers of a set as text; `flags` says for each replica whether it is a member."""
         return self.listed(sorted(broker for broker, flag in zip(self.names.brokers, flags, strict=True) if flag))
 
     def spell_broker(self, replica: int) -> str:
-        """A broker, by its name in the recording."""
+        """A replica as text, by the recording's number of its broker; "nobody" for NONE."""
         return "nobody" if replica == NONE else f"broker {self.names.brokers[replica]}"
 
     def spell_epoch(self, epoch: int) -> str:
-        """A leader epoch, as the recording counts it."""
+        """A leader epoch as text, counted as in the recording."""
         return f"epoch {epoch + self.names.first_epoch}"
 
     def spell_epochs(self, epochs: Sequence[int]) -> str:
-        """The leader epochs of the records of a log, as the recording counts them."""
+        """The leader epochs of the records of a log as text, counted as in the recording."""
         return self.listed([epoch + self.names.first_epoch for epoch in epochs if epoch != NONE])
 
     def spell_records(self, records: Sequence[int]) -> str:
-        """The records of a log, by their values."""
+        """The records of a log as text, by their values."""
         return self.listed([self.names.values[record] for record in records if record != NONE])
 
     @staticmethod
     def listed(values: Sequence[object]) -> str:
-        """The values in one text; "empty" without values."""
+        """The values as one text; "empty" if there are no values."""
         return " ".join(map(str, values)) or "empty"

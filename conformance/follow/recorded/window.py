@@ -1,8 +1,8 @@
-"""Where the window is, and the lines of the recording in its terms.
+"""The window: the part of a recording that is followed online at a time, and what is remembered of the part before it.
 
-What a line says of the part before the window is compared with what is known of that part: a digest of the settled
-records and of their epochs, the ends of short logs, and the recently settled records. Parts that cannot be compared are
-left out and counted (`unchecked`).
+What a line says of the part before the window is compared with what is remembered: a digest of the settled records and
+of their epochs, the ends of short logs, and the recently settled records (moving.py explains these words). Parts of
+lines that cannot be compared are left out, and the lines are counted (`unchecked`).
 """
 
 from __future__ import annotations
@@ -20,9 +20,7 @@ MOST_RECENT = 1_000
 
 @dataclass(frozen=True)
 class Short:
-    """The end of a log that ends before the guard, and its high watermark if it is the same in all states; counted as
-    in the window before the move.
-    """
+    """A log that ends before the guard: length and high watermark (None: states differ), counted as before the move."""
 
     length: int
     high_watermark: int | None
@@ -30,7 +28,7 @@ class Short:
 
 @dataclass(frozen=True)
 class Move:
-    """The window moves so that a settled record becomes its guard."""
+    """A move of the window: a settled record becomes the guard, the window's first record."""
 
     guard: int
     """The offset of this record in the present window."""
@@ -58,29 +56,29 @@ class Move:
 
 @dataclass(frozen=True)
 class ShortLog(Short):
-    """A log that ends before the guard, counted as in the recording, with its digests."""
+    """A log that ends before the guard, with offsets counted as in the recording, and digests of its records."""
 
     digests: Digests
 
 
 class UnfitLine(Exception):
-    """A line needs something that the window does not hold; the message says what."""
+    """A line cannot be checked with what the window holds; the message says why."""
 
 
 class FalseLine(Exception):
-    """A line is true in no state; the message says why."""
+    """A line is true in no possible state; the message says why."""
 
 
 @dataclass(frozen=True)
 class Digests:
-    """Digests of a log up to some offset: of its values and of its epochs."""
+    """Digests of the first records of a log: of their values, and of their leader epochs."""
 
     values: bytes
     epochs: bytes
 
 
 class Prefix:
-    """The settled records, of which only digests are kept."""
+    """All settled records, from the first one on, as digests."""
 
     def __init__(self) -> None:
         self._values, self._epochs = blake2b(digest_size=16), blake2b(digest_size=16)
@@ -97,7 +95,7 @@ class Prefix:
 
 
 def _spelled(items: Sequence[str | int]) -> bytes:
-    """The values of records, each with its length, or their leader epochs."""
+    """Values of records, each after its length, or leader epochs, as bytes for a digest."""
     return b"".join(b"%d " % item if isinstance(item, int) else b"%d:%s" % (len(item), item.encode()) for item in items)
 
 
@@ -106,9 +104,9 @@ def _digest(items: Sequence[str | int]) -> bytes:
 
 
 class Window:
-    """The position of the window. `values` are its records, by number; with a guard, the first one is the guard.
+    """The window. `values` are its records, by number; if `has_guard`, the first of them is the guard.
 
-    `offset` is the offset in the recording of the window's offset 0, and so for `epoch` and `partition_epoch`.
+    `offset`, `epoch` and `partition_epoch` are the recording's numbers for 0 in the window.
     """
 
     def __init__(self, brokers: tuple[int, ...], first_epoch: int, records: int) -> None:
@@ -130,7 +128,7 @@ class Window:
     # --------------------------------------------------------------------------------------------------- the moves
 
     def move(self, by: Move) -> None:
-        """Move the window: note what is left behind."""
+        """Move the window, and remember the settled records and short logs that are now before it."""
         records = zip(by.numbers, by.number_epochs, strict=True)
         settled = [(self.values[number], epoch + self.epoch) for number, epoch in records]
         if self.has_guard:
@@ -161,16 +159,16 @@ class Window:
         return ShortLog(length, mark + self.offset if mark is not None and is_shown else None, digests[length])
 
     def pass_line(self, number: int) -> None:
-        """A line was passed, which is counted if a part of it was not checked."""
+        """Note that a line was passed: it is counted if a part of it was not checked."""
         self.unchecked += number in self._unchecked
         self._unchecked.discard(number)
 
     def leave_out(self, number: int) -> None:
-        """A part of a line is not checked."""
+        """Note that a part of a line is not checked."""
         self._unchecked.add(number)
 
     def forget_high_watermark(self, broker: int) -> None:
-        """A broker with a short log may have an earlier high watermark."""
+        """Forget the high watermark of a broker with a short log, because it may restart with an earlier one."""
         if broker in self.brokers and (replica := self.brokers.index(broker)) in self.shorts:
             self.shorts[replica] = replace(self.shorts[replica], high_watermark=None)
 
@@ -178,7 +176,7 @@ class Window:
 
     @property
     def known(self) -> set[str]:
-        """The records of the window and the recently settled records."""
+        """The values of the window's records and of the recently settled records."""
         return {*self.values, *self.settled, *self.recent.values()}
 
     def shows(self, offset: int) -> bool:
@@ -186,11 +184,11 @@ class Window:
         return not self.has_guard or offset > self.offset
 
     def short(self, broker: int) -> ShortLog | None:
-        """The log of a broker, if it ends before the guard."""
+        """What is known of a broker's log if it ends before the guard; otherwise None."""
         return self.shorts.get(self.brokers.index(broker))
 
     def check_short(self, broker: int, log: Sequence[str], epochs: Sequence[int] | None) -> None:
-        """A log that ends before the guard has these records. Raises FalseLine."""
+        """Check that a broker's log ends before the guard, and has these records. Raises FalseLine."""
         short = self.short(broker)
         if short is None:
             raise FalseLine(f"the log of broker {broker} has more than {self.offset} records")
@@ -200,24 +198,24 @@ class Window:
             self._check(log, epochs, short.digests)
 
     def check_prefix(self, log: Sequence[str], epochs: Sequence[int] | None) -> None:
-        """A log has the settled records up to the guard. Raises FalseLine."""
+        """Check that a log begins with the settled records up to the guard. Raises FalseLine."""
         self._check(log[: self.offset + 1], epochs, self.prefix.digests)
 
     @staticmethod
     def _check(log: Sequence[str], epochs: Sequence[int] | None, digests: Digests) -> None:
         length = len(log)
         if _digest(log) != digests.values:
-            raise FalseLine(f"one of the first {length} records is different in every log")
+            raise FalseLine(f"no log has these records at the offsets below {length}")
         if epochs is not None and _digest(epochs[:length]) != digests.epochs:
-            raise FalseLine(f"one of the first {length} records has another epoch in every log")
+            raise FalseLine(f"no log has these leader epochs at the offsets below {length}")
 
     def check_guard(self, epoch: int | None) -> None:
-        """The guard has this leader epoch. Raises FalseLine."""
+        """Check that the guard has this leader epoch. Raises FalseLine."""
         if epoch != self.guard_epoch:
             raise FalseLine(f"the epoch of the record at offset {self.offset} is {self.guard_epoch}")
 
     def cache(self, entries: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
-        """The entries of a leader epoch checkpoint after the guard, and the last entry before it. Raises FalseLine."""
+        """The entries of a leader epoch checkpoint from the guard on, counted as in the window. Raises FalseLine."""
         epoch, _ = max((entry for entry in entries if entry[1] <= self.offset), default=(None, 0))
         self.check_guard(epoch)
         later = [(epoch, start - self.offset) for epoch, start in entries if start > self.offset]
@@ -226,7 +224,7 @@ class Window:
     def since_guard(
         self, number: int, records: Sequence[str], offsets: Sequence[int]
     ) -> tuple[tuple[int, ...], tuple[str, ...]]:
-        """The offsets and records of a line from the guard on; those before it are compared with the settled records.
+        """The offsets and records of a line from the guard on; the earlier ones are compared with the settled records.
 
         Raises FalseLine, and UnfitLine.
         """
@@ -241,5 +239,5 @@ class Window:
             elif value in self.values:
                 kept.append((offset - self.offset, value))
             else:
-                raise UnfitLine(f"{value} is shown before a line says that it is sent, or at another offset")
+                raise UnfitLine(f"{value} is shown before a line sends it, or not at its offset in earlier lines")
         return tuple(offset for offset, _ in kept), tuple(value for _, value in kept)

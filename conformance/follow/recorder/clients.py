@@ -1,7 +1,7 @@
 """The clients of a recorded run that the scheduler does not have: an idempotent producer, consumers, an administrator.
 
-An act is as large as a step of the model: a request reaches its broker at once or is lost. Behaviours that the model
-lacks are avoided (`ModelGap`). Sources: fact sheet, sections 5.3, 5.4, 7; Kafka: RecordAccumulator.drain,
+An act of a client is as large as a step of the model: a request reaches its broker at once or is lost. Behaviours that
+the model lacks are avoided (`ModelGap`). Sources: fact sheet, sections 5.3, 5.4, 7; Kafka: RecordAccumulator.drain,
 Sender.canRetry, ReplicaManager.findPreferredReadReplica (KIP-392).
 """
 
@@ -46,7 +46,7 @@ RETURN_SHARE = 0.2
 
 
 class Clients:
-    """Performs the acts of the clients that a plan asks for; `stopped` are the consumers that have stopped reading."""
+    """Performs the acts of the clients in a plan. `stopped` are the consumers that stopped at a truncated log."""
 
     def __init__(self, plan: Plan, cluster: Cluster, seed: str, tell: Callable[[Act], None]) -> None:
         self._plan = plan
@@ -72,7 +72,7 @@ class Clients:
             self._learn(consumer, first_leader)
 
     def act(self) -> None:
-        """Perform the acts that are due."""
+        """Perform the acts whose time has come."""
         while self._acts and self._cluster.now >= self._next:
             self._next += self._later()
             self._random.choice(self._acts)()
@@ -89,7 +89,7 @@ class Clients:
     # ------------------------------------------------------------------------------------------------------- producer
 
     def _produce(self) -> None:
-        """Send the first unacknowledged record again, or the next one, to a broker that may be the leader."""
+        """Send the first unacknowledged record again, or a new record; the receiver is mostly a leader."""
         random = self._random
         unacknowledged = self._unacknowledged()
         is_lost, is_stale = random.random() < LOSS_SHARE, random.random() < STALE_SHARE
@@ -108,7 +108,7 @@ class Clients:
             return  # the producer knows a later leader, or too many of its requests are in flight
 
     def _unacknowledged(self) -> list[int]:
-        """The first requests for the records that have a number in the producer's epoch, and are not acknowledged."""
+        """The first request for each unacknowledged record that has a sequence number in the producer's epoch."""
         producer, sent = self._producer()
         latest = {payload: stamps[-1][0] for payload, stamps in producer.numbered}
         now = len(producer.identities) - 1
@@ -117,8 +117,8 @@ class Clients:
         return [request.number for request in present if request.payload not in acknowledged]
 
     def _resend(self, first: int, broker: int, *, is_lost: bool) -> None:
-        """Send a request again. Requests for the same record that still wait are given up, if this one has an effect:
-        otherwise the answer to one of them would be lost.
+        """Send the request `first` again. If that has an effect, give up the requests for the same record that wait for
+        an answer: otherwise the answer to one of them would be lost.
         """
         producer, sent = self._producer()
         waiting = [request for request in sent if first in (request.number, request.retry_of) and request.is_in_flight]
@@ -132,7 +132,7 @@ class Clients:
         self._done("drop" if is_lost else "deliver", message)
 
     def _send(self, number: int, *, is_lost: bool) -> Message:
-        """Let a request reach its broker, or lose it; give it up if the model cannot wait for the answer."""
+        """Let a request reach its broker, or lose it. Give it up if the model's producer cannot wait for the answer."""
         _, sent = self._producer()
         request = sent[number].request
         message = next(sent_request for sent_request in self._cluster.messages() if sent_request.number == request)
@@ -183,7 +183,7 @@ class Clients:
         self._done("read", consumer, broker)
 
     def _learn(self, consumer: int, leader: int) -> None:
-        """A consumer learns of the leader, and validates its position. With auto.offset.reset=none, it stops if the
+        """Let a consumer learn of the leader, and validate its position. With auto.offset.reset=none, it stops if the
         log is truncated (LogTruncationException).
         """
         self._cluster.tell_consumer(leader, reader_of(consumer), self._isolation)
@@ -194,7 +194,7 @@ class Clients:
             self.stopped.add(consumer)
 
     def _fetch(self, consumer: int, broker: int, rack: int | None = None) -> None:
-        """A consumer, which may be in the rack of a broker, fetches one record, or as many as there are."""
+        """Let a consumer fetch one record, or as many as there are; it may be in the rack of the broker `rack`."""
         most = self._random.choice([1, None])
         self._cluster.consume(broker, reader_of(consumer), self._isolation, most, rack)
         deliver_all_of(self._cluster, reader_of(consumer))

@@ -1,11 +1,11 @@
-"""Maps a cluster event to the model action that it implements, judged by the cluster's state before and after it.
+"""Maps each act of the cluster to the model's action that it implements, by the cluster's states before and after it.
 
-One act is one action, but a consumer's fetch can bring several records.
+An act is at most one action, except a consumer's fetch of several records, which is one action per record.
 
-The model is not consulted: an event is mapped whether or not the model allows it.
+The model is not consulted: an act is mapped whether or not the model allows the action.
 
-For a cluster with a KRaft controller it also says which `ModelGap` an act shows, if any, and which requests have to be
-lost so that an act shows none.
+For a cluster with a KRaft controller, this module also finds the messages that would show a behaviour which the model
+lacks (`ModelGap`).
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ ELECTIONS = {
 
 @dataclass(frozen=True)
 class Moment:
-    """An observed state of a cluster, and the model's view of it."""
+    """A state of a cluster: `view`, as observed; `projected`, as variables of the model; and the records' numbers."""
 
     view: ClusterView
     projected: dict[str, tuple[int, ...]]
     numbers: Mapping[str, int]
 
     def stage(self, follower: int, leader: int) -> int:
-        """The stage of a follower's fetch from a leader."""
+        """How far a follower's fetch from a leader is: the model's value of `fetch`, such as PARKED."""
         return self.projected["fetch"][follower * len(self.view.brokers) + leader]
 
     def answer_to(self, request: int) -> Message | None:
@@ -53,7 +53,7 @@ class Moment:
 
     @property
     def producer_epoch(self) -> int:
-        """The number of ids and epochs that the idempotent producer has had before the present one."""
+        """How many pairs of id and epoch the idempotent producer has had before its present pair."""
         return self.projected["producer_epoch"][0]
 
     def consumer(self, number: int) -> ConsumerView:
@@ -62,7 +62,7 @@ class Moment:
 
 
 class MappedEvent:
-    """The model action of a cluster event; `broker` is the acting broker, None for the controller and for clients."""
+    """An action of the model with its arguments; `broker` is the acting broker, None for the controller and clients."""
 
     def __init__(self, action: str, **arguments: Any) -> None:
         self.action = action
@@ -71,7 +71,7 @@ class MappedEvent:
 
 
 def map_event(act: Act, before: Moment, after: Moment) -> tuple[MappedEvent, ...]:
-    """The model actions of an act; restarts are mapped by the recorder (record.py)."""
+    """The model's actions that an act implements; record.py maps restarts."""
     match act.name, act.arguments:
         case (("deliver" | "drop"), (Message(payload=messages.ProduceRequest(stamp=ProducerStamp())) as message,)):
             return _numbered(message, before, after)
@@ -82,7 +82,7 @@ def map_event(act: Act, before: Moment, after: Moment) -> tuple[MappedEvent, ...
 
 
 def _single(act: Act, before: Moment, after: Moment) -> MappedEvent | None:
-    """The model action of an act that is at most one action."""
+    """The model's action that an act implements, if any; for acts that are at most one action."""
     match act.name, act.arguments:
         case "deliver", (Message() as message,):
             return _delivered(message, before, after)
@@ -108,9 +108,9 @@ def _single(act: Act, before: Moment, after: Moment) -> MappedEvent | None:
 
 
 def starts_to_fetch(act: Act, before: Moment, after: Moment) -> tuple[int, int] | None:
-    """The follower and the source of a fetcher that this act made reconcile without a request; or None.
+    """The follower and the leader, if in this act the follower reconciles its log without a request; otherwise None.
 
-    This happens if the follower's log has no epoch. Kafka: AbstractFetcherThread.maybeTruncate, since KIP-279.
+    A follower does so if its log has no epoch. Kafka: AbstractFetcherThread.maybeTruncate, since KIP-279.
     """
     match act.name, act.arguments:
         case "fire", (int(broker), TimerKind.FETCHER_DO_WORK.value, int(source)):
@@ -122,7 +122,7 @@ def starts_to_fetch(act: Act, before: Moment, after: Moment) -> tuple[int, int] 
 
 
 def diverging_at(moment: Moment, broker: int, source: int) -> bool:
-    """Whether a broker still has to truncate its log according to a response of a source."""
+    """Whether a broker has a response of the leader `source` by which it has yet to truncate its log."""
     return any(fetcher.source == source and fetcher.diverging for fetcher in moment.view.brokers[broker].fetchers)
 
 
@@ -166,15 +166,16 @@ def _delivered(message: Message, before: Moment, after: Moment) -> MappedEvent |
 
 
 def _effect_of(answer: messages.FetchResponse, there: int, source: int, after: Moment) -> str:
-    """The action of a follower that applies a response."""
+    """The name of the model's action in which a follower applies a response."""
     if answer.diverging_epoch is None:
         return "follower_applies_response"
     return "follower_takes_high_watermark_first" if diverging_at(after, there, source) else "follower_truncates"
 
 
 def _about_isr(message: Message, before: Moment) -> MappedEvent | None:
-    """The controller handles a leader's request, or its answer arrives; refusals, and messages of or to an earlier
-    process of the broker, are not in the model.
+    """The action in which the controller handles a leader's request about the ISR, or its answer arrives.
+
+    None for refusals, and for messages of or to an earlier process of the broker: the model does not have them.
     """
     if isinstance(message.payload, messages.AlterIsrRequest):
         sender = before.view.brokers[int(message.source)]
@@ -199,7 +200,7 @@ def _produced(
 
 
 def _numbered(message: Message, before: Moment, after: Moment) -> tuple[MappedEvent, ...]:
-    """A request of an idempotent producer, which a broker has handled, or which was lost."""
+    """The actions of an idempotent producer's request, which a broker has handled, or which was lost."""
     assert isinstance(message.payload, messages.ProduceRequest)
     assert isinstance(message.destination, int)
     there, record = message.destination, after.numbers[message.payload.payload]
@@ -224,8 +225,8 @@ def _numbered(message: Message, before: Moment, after: Moment) -> tuple[MappedEv
 
 
 def _read(consumer: int, broker: int, before: Moment, after: Moment) -> tuple[MappedEvent, ...]:
-    """A consumer's exchange with a broker: a question where an epoch ends, or a fetch, after which the consumer may be
-    reset or read from another broker.
+    """The actions of a consumer's exchange with a broker: a question where an epoch ends, or a fetch, after which the
+    consumer may be reset or read from another broker.
     """
     old, new = before.consumer(consumer), after.consumer(consumer)
     if new.leader_epoch != old.leader_epoch:
@@ -286,7 +287,7 @@ KRAFT_EVERYBODYS = (
 
 
 def map_kraft_event(act: Act, before: Moment, after: Moment) -> MappedEvent | None:
-    """The model action of an act that only a cluster with KRaft knows; None for other acts."""
+    """The model's action for an act that occurs only with KRaft; None for other acts."""
     match act.name, act.arguments:
         case (("fence" | "notice dead"), (int(broker),)):
             return _without(broker, "controller_fences", before, after)
@@ -300,7 +301,7 @@ def map_kraft_event(act: Act, before: Moment, after: Moment) -> MappedEvent | No
 
 
 def _beaten(broker: int, before: Moment, after: Moment) -> MappedEvent | None:
-    """What a heartbeat has changed. The answer that lets a broker stop arrives in the same event."""
+    """The action that a heartbeat has caused, if any. The answer that lets a broker stop arrives in the same act."""
     if before.view.brokers[broker].is_up and not after.view.brokers[broker].is_up:
         return MappedEvent("broker_shuts_down", broker=broker)
     if before.projected["is_fenced"][broker] and not after.projected["is_fenced"][broker]:
@@ -311,7 +312,7 @@ def _beaten(broker: int, before: Moment, after: Moment) -> MappedEvent | None:
 
 
 def _without(broker: int, change: str, before: Moment, after: Moment) -> MappedEvent:
-    """The controller continues without a broker: the leader stays, or another leader follows, or no leader."""
+    """The action by which the controller acts without a broker: the leader stays, is replaced, or no broker leads."""
     leader, elected = (moment.projected["controller_leader"][0] for moment in (before, after))
     role = "broker" if elected == leader else "last_leader" if elected == NONE else "leader"
     arguments = {"broker": broker} | ({"elected": elected} if role == "leader" else {})
@@ -320,15 +321,16 @@ def _without(broker: int, change: str, before: Moment, after: Moment) -> MappedE
 
 
 def begins_shutdown(event: MappedEvent, before: Moment) -> bool:
-    """Whether a broker announces its shutdown, or stops unannounced because it is fenced."""
+    """Whether a shutdown begins: a broker announces it, or stops without announcing it because it is fenced."""
     if event.action == "broker_shuts_down":
         return not before.projected["is_shutting_down"][event.arguments["broker"]]
     return event.action.endswith("asks_to_shut_down")
 
 
 def is_void_in_model(message: Message, proposals: Mapping[int, messages.AlterIsrRequest]) -> bool:
-    """Whether the model lacks an answer to a request for another ISR: a refusal, except because of ineligible members;
-    and an answer that comes with a new leader epoch.
+    """Whether the model lacks this answer to a leader's request for another ISR.
+
+    It lacks refusals, except those because of ineligible members, and answers that come with a new leader epoch.
     """
     payload = message.payload
     if not isinstance(payload, messages.AlterIsrResponse) or message.in_reply_to is None:
@@ -339,7 +341,7 @@ def is_void_in_model(message: Message, proposals: Mapping[int, messages.AlterIsr
 
 
 def outlives(message: Message, view: ClusterView) -> bool:
-    """Whether the message is a heartbeat of a process that has ended."""
+    """Whether the message is a heartbeat of a broker's process that has ended."""
     is_beat = isinstance(message.payload, messages.BrokerHeartbeatRequest)
     return is_beat and message.source_process != view.brokers[int(message.source)].process
 
@@ -350,7 +352,8 @@ def lets_stop(message: Message) -> bool:
 
 
 def asks_in_vain(message: Message, view: ClusterView, switches: Switches) -> bool:
-    """Whether a leader would not propose the sender of this fetch, because of the metadata that it has read of it."""
+    """Whether the message is a fetch whose sender the leader would not propose for the ISR: in the metadata that the
+    leader has read, the sender is not active, or has another broker epoch."""
     if not isinstance(message.payload, messages.FetchRequest) or not isinstance(message.destination, int):
         return False
     leader, follower = view.brokers[message.destination], int(message.source)

@@ -1,7 +1,7 @@
 """The plan of a recording: the protocol, the bounds, the frequency of events, and what the log leaves out.
 
-`Plan` is for record.py, with the instance of the model and the settings of the cluster. Without idempotence the
-scheduler produces; an idempotent producer, consumers and an administrator act by clients.py.
+`Plan` is for record.py; it also has the instance of the model and the settings of the cluster. A producer that is not
+idempotent is part of the scheduler; an idempotent producer, consumers and an administrator are in clients.py.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ NOT_RECORDED = (*AT_THE_START, *LOSSES, "transactions", "reassignments", "late_f
 
 @dataclass(frozen=True)
 class RunsPlan:
-    """What the plan of a recording says, whatever the model."""
+    """The part of a recording's plan that is the same for all models."""
 
     protocol: str = USUAL
     seed: int = 0
@@ -134,13 +134,13 @@ class RunsPlan:
 
     @cached_property
     def left_out(self) -> LeftOut:
-        """The shares of what the log leaves out. Raises UsageError for invalid ones."""
+        """The shares of events, variables and arguments that the log omits. Raises UsageError for invalid shares."""
         return LeftOut(self.seed, self.missing, self.unseen, self.untold)
 
 
 @dataclass(frozen=True)
 class Plan(RunsPlan):
-    """The plan of a recording of Kafka's replication. The bounds are those of each run."""
+    """The plan of a recording of Kafka's replication. Bounds, such as `records`, apply to each run of the log."""
 
     replicas: int = 3
     records: int = 12
@@ -155,21 +155,21 @@ class Plan(RunsPlan):
     min_insync_replicas: int = 2
 
     def __post_init__(self) -> None:
-        """Check the plan. Raises UsageError for invalid shares, for values that the model does not know, for entries
-        that are not recorded, and for protocols that the cluster does not implement.
+        """Raise UsageError for invalid shares, for values that the model does not know, for entries that recorded runs
+        cannot have, and for protocols that the cluster does not implement.
         """
         assert self.left_out  # which checks the shares
         if strange := [name for name in NOT_RECORDED if name in self.given]:
             raise UsageError(
-                f"{strange[0]}={self.given[strange[0]]}: runs are recorded without it, or choose it themselves;"
-                " leave it out, or replay walks: conform replay --walks 100"
+                f"{strange[0]}={self.given[strange[0]]}: recorded runs cannot have it, or choose it at random;"
+                " leave it out, or replay walks with it: conform replay --walks 100"
             )
         self.protocol_switches()  # first, because the bounds do not fit protocols that the cluster does not implement
         self.instance(start_isr=0, common_records=0)
 
     @cached_property
     def configuration(self) -> Any:
-        """The values of the model's configuration, except those that each run chooses."""
+        """The model's configuration for the runs; each run only chooses its own initial state."""
         return self.instance(start_isr=0, common_records=0).configuration
 
     @property
@@ -208,7 +208,7 @@ class Plan(RunsPlan):
 
     @cached_property
     def asks_controller(self) -> bool:
-        """Whether a leader asks the controller to change the ISR: then there are partition epochs, and no bounces."""
+        """Whether leaders ask the controller to change the ISR; if so, there are partition epochs, but no bounces."""
         return self.protocol_switches().asks_controller
 
     @cached_property
@@ -229,15 +229,15 @@ class Plan(RunsPlan):
         return switches_of(self._instance({**self._given(is_switch=False), **self.switches}))
 
     def _given(self, *, is_switch: bool) -> dict[str, int | str]:
-        """The given entries, in the form that a header has for them, and the bounds of an idempotent producer.
+        """The entries in `given`, as a header writes them, and for an idempotent producer its default bounds.
 
-        It has as many requests in flight as leaders remember batches (1 in 0.11, 5 since 1.0).
+        An idempotent producer has as many requests in flight as leaders remember batches (1 in 0.11, 5 since 1.0).
         """
         entries = registry.load("kafka")[0].entries
         entries_given = {}
         for name, value in self.given.items():
             if name not in entries:
-                raise UsageError(f"kafka has no {name}; {nearest(name, entries)}")
+                raise UsageError(f"kafka has no entry or switch {name}; {nearest(name, entries)}")
             number = parse(name, entries[name], value)
             if name.isupper() == is_switch:
                 entries_given[name] = number if entries[name].values is None else spell(entries[name], number)

@@ -1,12 +1,12 @@
-"""Performs runs of the executable cluster under random faults, and records them: their events, or what can be observed.
+"""Performs runs of the executable cluster under random faults, and records their events, or observations of them.
 
 `record` writes logs that can be followed (format/events.py); the same plan gives identical lines. An `ObservedRun` is
 one long run as a recording of a real Kafka would show it (conformance/recordings/README.md).
 
-The model is bounded, and so is each run of a log: at the first act that exceeds the bounds, the run ends without this
-act, and the next run begins with another cluster. The acts are those of `Scheduler`, with the atomicity of the model's
-steps, those of clients.py (an idempotent producer, consumers, an administrator), and others that the scheduler does not
-perform: bounces, restarts of brokers that have halted, and elections in quick succession.
+The model is bounded, and so is each run of a log: the run ends before the first act that exceeds the bounds, and the
+next run begins with another cluster. An act is as large as a step of the model. The cluster's `Scheduler` chooses most
+acts; the others are those of clients.py (an idempotent producer, consumers, an administrator), and acts that the
+scheduler does not perform: bounces, restarts of brokers that have halted, and elections in quick succession.
 
 Behaviours that the model lacks are prevented: a broker that starts receives the metadata at once, requests do not time
 out, and every `ModelGap` that the plan does not allow is avoided.
@@ -98,7 +98,7 @@ OF_BROKERS = (Replica, AlteringReplica, KraftReplica, NumberedReplica, SnapshotR
 
 
 class RecordedRun:
-    """One run of one cluster, from a random start until the bounds are exceeded."""
+    """One run of one cluster, from a random initial state until an act would exceed the model's bounds."""
 
     def __init__(self, plan: Plan, writer: Writer, directory: Path | None) -> None:
         self.plan = plan
@@ -130,7 +130,7 @@ class RecordedRun:
         self.before = self.moment()
 
     def go(self) -> None:
-        """Perform the run until it exceeds the bounds, or the plan's number of events is reached."""
+        """Perform the run until an act would exceed the bounds, or the plan's number of events is reached."""
         state = {key: value for key, value in self.state(None, {}).items() if not key.startswith("metadata")}
         note = f"bug: {self.plan.bug}" if self.plan.bug else ""
         configuration, plan = self.plan.entries(**self.start), self.plan
@@ -149,7 +149,7 @@ class RecordedRun:
     # -------------------------------------------------------------------------------------------------- observation
 
     def moment(self) -> Moment:
-        """The observed state. A record has a number once it reaches a broker, which acknowledges it by its response."""
+        """The present state. A record is numbered when it reaches a broker; a broker's response acknowledges it."""
         view = self.cluster.observe()
         self.note_answers(view)
         self.observer.note(view)
@@ -164,7 +164,7 @@ class RecordedRun:
         return Moment(view, projected, dict(self.numbers))
 
     def note_answers(self, view: ClusterView) -> None:
-        """Record the brokers' responses to the producer, whether or not they arrive; an idempotent one has them."""
+        """Note the records that brokers acknowledge, by responses in flight or received by the producer."""
         self.acknowledged |= {self.numbers[sent.payload] for sent in view.acknowledged}
         new = [message.payload for message in view.network if message.number > self.last_message]
         for answer in new:
@@ -173,11 +173,11 @@ class RecordedRun:
         self.last_message = max([self.last_message, *(message.number for message in view.network)])
 
     def state(self, broker: int | None, arguments: object) -> dict[str, Value]:
-        """The values that an event observes: shared variables, and those of its broker and of the broker's fetches."""
+        """The variables recorded after an event: the shared ones, and those of the acting broker and its fetches."""
         return {key: self.value(key) for key in self.keys(broker, arguments)}
 
     def keys(self, broker: int | None, arguments: object) -> Iterator[str]:
-        """The log keys of the variables, and parts of variables, that an event observes."""
+        """The log keys of the variables, and parts of variables, that are recorded after an event of this broker."""
         # No broker receives an announcement made while none runs; the model keeps it until a broker starts.
         is_heard = any(view.is_up for view in self.before.view.brokers)
         yield from (name for name in self.of_everybody() if is_heard or not name.startswith("metadata"))
@@ -200,7 +200,7 @@ class RecordedRun:
             yield from (f"{name}[{arguments['follower']}][{arguments['leader']}]" for name in pairs)
 
     def of_everybody(self) -> Iterator[str]:
-        """The log keys of the variables that every event observes, if they can be observed."""
+        """The log keys of the variables that are recorded after every event, as far as they can be observed."""
         has = self.instance.configuration
         since: tuple[str, ...] = ("controller_partition_epoch",) if self.plan.asks_controller else ()
         if self.plan.has_kraft:
@@ -213,7 +213,7 @@ class RecordedRun:
         yield from (f"{name}[{consumer}]" for name in names for consumer in consumers)
 
     def is_fenced(self, broker: int) -> bool:
-        """Whether the broker's fetcher has given up. In the model it stays unchanged until a new leader epoch."""
+        """Whether a fetcher of the broker has given up. In the model, a fetcher then waits for a new leader epoch."""
         return any(fetcher.mode is Mode.FAILED for fetcher in self.before.view.brokers[broker].fetchers)
 
     def value(self, key: str) -> Value:
@@ -225,7 +225,7 @@ class RecordedRun:
     # -------------------------------------------------------------------------------------------------------- events
 
     def watch(self, act: Act) -> None:
-        """Record the event of an act that the scheduler has performed."""
+        """Record an act that the scheduler has performed, as events."""
         if self.is_over or act.name in ("produce", "consume"):
             return
         if act.name == "restart":
@@ -271,7 +271,7 @@ class RecordedRun:
             self.write(event)
 
     def note_budget(self, kind: str, *, is_spent: bool) -> None:
-        """Count a step that has a budget; if the budget is spent, the run ends."""
+        """Count a step that may occur only `budgets[kind]` times; if it occurs more often, the run ends."""
         self.taken[kind] = self.taken.get(kind, 0) + is_spent
         self.is_over |= self.taken[kind] > self.plan.budgets[kind]
 
@@ -282,13 +282,13 @@ class RecordedRun:
         return asks_in_vain(message, self.cluster.observe(), self.plan.protocol_switches())
 
     def reaches(self, view: ClusterView, follower: int, leader: int) -> bool:
-        """Whether a leader would answer a follower's question where an epoch ends."""
+        """Whether a leader would answer if the follower asked it where a leader epoch ends."""
         asking, answering = view.brokers[follower], view.brokers[leader]
         is_same_epoch = asking.leader_epoch == answering.leader_epoch
         return answering.leadership is not None and (is_same_epoch or not self.plan.protocol_switches().fences_epochs)
 
     def exceeds_bounds(self, view: ClusterView) -> bool:
-        """Whether a log has more entries, or an idempotent producer more epochs, than the model."""
+        """Whether a log, the producer's epochs or the partition's changes exceed the bounds of the model."""
         has = self.instance.configuration
         epochs = [len(producer.identities) for producer in view.producers]
         longest = max(broker.log_end_offset for broker in view.brokers)
@@ -296,7 +296,7 @@ class RecordedRun:
         return is_changed_too_often or longest > has.log_size or max(epochs, default=1) > has.producer_epochs
 
     def keep_from_differing(self) -> None:
-        """Perform at once the acts that prevent behaviours missing in the model (ModelGap)."""
+        """Perform at once the acts that prevent behaviours which the model lacks (ModelGap)."""
         allowed, before = self.plan.allowed, self.before.view.brokers
         self.clients.answer_producer()
         self.finish_exchanges_about_isr()
@@ -322,7 +322,7 @@ class RecordedRun:
                         self.break_connection(new.number, thread.source)
 
     def is_void(self, thread: FetcherView, old: BrokerView) -> bool:
-        """Whether the model has forgotten the fetch of a broker that has entered another epoch."""
+        """Whether the model drops the outstanding fetch of this fetcher, as its broker has entered a new epoch."""
         switches = self.plan.protocol_switches()
         if switches.TRUNC is Truncation.ON_FETCH:
             return switches.RESPONSE_EPOCH_MATCHED
@@ -331,7 +331,7 @@ class RecordedRun:
 
     def finish_exchanges_about_isr(self) -> None:
         """Deliver the messages about the ISR that the model does not have: refusals, messages of or to an earlier
-        process of a broker, and the answer to a broker that was up before and is down now.
+        process of a broker, and answers to a broker that has just crashed.
         """
         for message in self.cluster.messages():
             payload = message.payload
@@ -354,7 +354,7 @@ class RecordedRun:
                     self.cluster.deliver(message.number)
 
     def finish_exchanges_with_quorum(self) -> None:
-        """Let brokers that may stop do so at once, and lose the heartbeats of processes that have ended."""
+        """Let brokers stop as soon as the controller allows it; lose the heartbeats of processes that have ended."""
         for message in self.cluster.messages():
             if lets_stop(message):
                 self.cluster.deliver(message.number)
@@ -365,7 +365,7 @@ class RecordedRun:
                     self.cluster.drop(message.number)
 
     def break_connection(self, follower: int, leader: int) -> None:
-        """Make a follower's request to a leader fail; a parked fetch completes first."""
+        """Lose the response to a follower's fetch; if the leader has parked the fetch, it answers first."""
         leads = view_of(self.cluster, leader).leadership
         is_frozen = view_of(self.cluster, leader).is_frozen
         if leads is not None and not is_frozen and follower in [number for number, _, _ in leads.parked_fetches]:
@@ -375,7 +375,7 @@ class RecordedRun:
             self.cluster.drop(response.number)
 
     def number_a_record(self, act: Act) -> str | None:
-        """If this act delivers or loses the first request for a record, number it; return the payload, or None."""
+        """If this act delivers or loses a record's first request, number the record; return its payload, or None."""
         message = act.arguments[0] if act.arguments else None
         request = message.payload if isinstance(message, Message) else None
         if isinstance(request, messages.ProduceRequest) and request.payload not in self.numbers:
@@ -386,14 +386,14 @@ class RecordedRun:
         return None
 
     def say_that_it_has_reconciled(self, follower: int) -> None:
-        """Record that a follower without any epoch has reconciled by itself; called at its first fetch."""
+        """If a follower reconciled without a request, as its log has no epoch, record that now, at its first fetch."""
         leader = self.silent.pop(follower, None)
         if leader is not None:
             self.write(MappedEvent("follower_reconciles", follower=follower, leader=leader))
 
     def interfere(self) -> None:
-        """Perform an act that the scheduler performs rarely or never: notice or start a dead broker, bounce a broker,
-        or move leadership to another broker and back before either receives the metadata.
+        """Perform an act that the scheduler performs rarely or never: the controller notices a dead broker; or a dead
+        broker starts; or a broker bounces; or leadership moves to another broker and back before either learns of it.
         """
         view = self.before.view
         down = [broker.number for broker in view.brokers if not broker.is_up]
@@ -416,8 +416,8 @@ class RecordedRun:
             self.restarted(broker, "broker_bounces")
 
     def interfere_with_kraft(self, broker: int, is_down: bool) -> None:
-        """Start a broker whose session has ended; or end the session of one that crashes, and start it before it is
-        fenced; or hold a preferred election.
+        """Start a dead broker whose session has ended, or end its session; or let a broker crash, and start it before
+        it is fenced; or hold a preferred election.
         """
         if is_down and self.cluster.may_register(broker):
             self.start_broker(broker)
@@ -432,7 +432,7 @@ class RecordedRun:
             self.elect("elect", Election.PREFERRED, broker)
 
     def elect(self, name: str, *arguments: Any) -> None:
-        """Ask the controller for an election; refused requests have no effect."""
+        """Ask the controller for an election, or to notice a dead broker; a refused request has no effect."""
         try:
             (self.cluster.elect if name == "elect" else self.cluster.notice_dead)(*arguments)
         except ClusterError:
@@ -462,7 +462,7 @@ class RecordedRun:
         self.write(MappedEvent(action, broker=broker, checkpoint=checkpoint))
 
     def note_that_it_was_noticed(self, broker: int, former: ControllerView) -> None:
-        """Record how the controller has handled the end of a process, if it learned of it only by the restart."""
+        """Record how the controller handled the end of a process that it noticed only by the broker's restart."""
         if not self.plan.asks_controller or self.plan.has_kraft:
             return
         controller = self.before.view.controller
@@ -474,8 +474,8 @@ class RecordedRun:
             self.is_over = True  # its only live member has restarted unnoticed, which the model lacks
 
     def write(self, event: MappedEvent, *, is_observed: bool = True) -> None:
-        """Write an event to the log, or end the run if the event exceeds the bounds. The first of several events of one
-        act observes nothing.
+        """Write an event to the log, or end the run if the event exceeds the bounds. If an act is several events, only
+        the last is written with variables (`is_observed`).
         """
         if self.is_over:
             return
@@ -503,7 +503,7 @@ MOST_READ = 3
 
 
 class ObservedRun(RecordedRun):
-    """One run of one cluster, of any length; it begins with empty logs."""
+    """One run of one cluster, of any length, as lines of observations; it begins with empty logs."""
 
     def __init__(self, plan: Plan, fault_interval: int = FAULT_INTERVAL) -> None:
         self.plan = plan
@@ -523,7 +523,7 @@ class ObservedRun(RecordedRun):
         self.before = self.moment()
 
     def lines(self, count: int) -> Iterator[Observation]:
-        """The first lines of the run, with a header."""
+        """Perform the run, and yield its first `count` lines, of which one is a header."""
         has = self.plan.configuration
         yield {
             "kind": "header",
@@ -549,7 +549,7 @@ class ObservedRun(RecordedRun):
         return Moment(self.cluster.observe(), {}, {})
 
     def write(self, event: MappedEvent, *, is_observed: bool = True) -> None:
-        """Events are not written."""
+        """Write nothing: the lines are observations, not events."""
 
     def watch(self, act: Act) -> None:
         """Add the lines about an act that the scheduler has performed."""
@@ -567,7 +567,7 @@ class ObservedRun(RecordedRun):
         self.see()
 
     def restarted(self, broker: int, action: str = "broker_restarts") -> None:
-        """Add the lines about a broker that was started; a bounce is a kill as well."""
+        """Add the lines about a broker that was started; a bounce is recorded as a kill and a start."""
         if action == "broker_bounces":
             self.observations.append({"kind": "fault", "what": "kill -9", "broker": broker})
         self.observations.append({"kind": "fault", "what": "start", "broker": broker})
@@ -577,11 +577,11 @@ class ObservedRun(RecordedRun):
         self.see()
 
     def is_in_a_log(self, payload: str) -> bool:
-        """Whether a broker has this record as one of its last."""
+        """Whether this record is among the last five of a broker's log."""
         return any(record.payload == payload for broker in self.cluster.observe().brokers for record in broker.log[-5:])
 
     def see(self) -> None:
-        """Add the lines about what has changed, some of them at random."""
+        """Add lines about acknowledgements, leader, ISR, log ends, high watermarks, and sometimes a client's read."""
         before, after = self.before.view, self.moment().view
         sent = [request for _, requests in after.sent for request in requests]
         # Only the last requests can be without an answer yet.
@@ -596,7 +596,7 @@ class ObservedRun(RecordedRun):
         self.before = Moment(after, {}, {})
 
     def see_controller(self, after: ClusterView, before: ClusterView | None = None) -> None:
-        """Add a line about a change of leader or ISR, after a line about the request that has changed the ISR."""
+        """If leader or ISR has changed, add a line about it, after a line about the leader's request, if any."""
         now = after.controller
         was = None if before is None else before.controller
         if was is None or (was.leader, was.leader_epoch, was.isr) != (now.leader, now.leader_epoch, now.isr):
@@ -619,7 +619,7 @@ class ObservedRun(RecordedRun):
             self.observations.append({"kind": "high_watermark", "broker": new.number, "high_watermark": mark})
 
     def read(self, view: ClusterView) -> None:
-        """Let a client read the last records below the high watermark of the leader."""
+        """Sometimes add a line about a client that reads the last records below the leader's high watermark."""
         if view.controller.leader is None:
             return
         leader = view.brokers[view.controller.leader]
@@ -638,12 +638,12 @@ def record(
     directory: Path | None = None,
     report: Callable[[int], None] = lambda events: None,
 ) -> int:
-    """Write runs to a stream, named `name` in errors; return the number of lines. With a directory, the logs of
-    brokers are files.
+    """Write runs to a stream, which errors call `name`; return the number of lines. With `directory`, brokers keep
+    their logs in files there.
 
     `report` is called after every run with the number of events so far. Raises UsageError for unknown names
-    in the plan, and for a full disk. The lines written by then form a log that ends early; a cut last line is refused
-    when the log is read.
+    in the plan, and for a full disk; the lines written before remain. A last line that is cut off is refused when the
+    log is read.
     """
     writer = Writer(plan.left_out, stream, name)
     try:

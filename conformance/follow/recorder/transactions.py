@@ -1,9 +1,10 @@
 """Records runs of the executable cluster's system of transactions under random acts.
 
-The acts are whatever the outside world can try at the moment. An act is as large as a step of the model: for instance,
-the request of a leader to the coordinator and the answer belong to one act. The possible acts follow from the messages
-in flight and from what clients, coordinator and leaders show; the model is not consulted. Behaviours that the model
-lacks are avoided (`ModelGap`).
+Each act is chosen among all that are possible at the moment: what clients can do, which messages can arrive or be lost,
+and which faults can happen. An act is as large as a step of the model: for instance, the request of a leader to the
+coordinator and the answer belong to one act. The possible acts follow from the messages in flight, and from the states
+of clients, coordinator and leaders; the model is not consulted. Behaviours that the model lacks are avoided
+(`ModelGap`).
 
 The model is bounded, and so is each run: it ends when the application wants to begin more transactions than the model
 has, and the next run begins with another system. An act that changes no observation is not an event.
@@ -98,17 +99,17 @@ class TransactionsPlan(RunsPlan):
     protocol: str = list(MODEL.protocols)[-1]
 
     def __post_init__(self) -> None:
-        """Check the plan. Raises UsageError for invalid shares, and for values and bugs that do not exist."""
+        """Raise UsageError for invalid shares, and for values and bugs that do not exist."""
         require_bug_of("transactions", self.bug)
         assert self.left_out  # which checks the shares
         assert self.instance  # which checks the values
 
     @cached_property
     def entries(self) -> dict[str, int]:
-        """The values of the model's configuration that are not the protocol's own. Raises UsageError."""
+        """The model's configuration entries and switches that do not have the protocol's default. Raises UsageError."""
         entries = MODEL.entries
         if strange := [name for name in self.given if name not in entries]:
-            raise UsageError(f"transactions has no {strange[0]}; {nearest(strange[0], entries)}")
+            raise UsageError(f"transactions has no entry or switch {strange[0]}; {nearest(strange[0], entries)}")
         values = {name: parse(name, entries[name], value) for name, value in self.given.items()}
         transactions = values.get("transactions", 4)
         bounds = {"transactions": transactions, "log_size": 2 * transactions, **BOUNDS, **values}
@@ -125,7 +126,7 @@ class TransactionsPlan(RunsPlan):
         return self.instance.configuration
 
     def spelled(self, *, is_switch: bool) -> dict[str, int | str]:
-        """The switches, or the other entries, in the form that a header has for them."""
+        """The switches, or the other entries of the configuration, as a header writes them."""
         return {
             name: value if MODEL.entries[name].values is None else spell(MODEL.entries[name], value)
             for name, value in self.entries.items()
@@ -152,8 +153,8 @@ model they remain in flight.
 
 
 class RandomActs(Acts):
-    """Performs one act after the other. `is_over` says that the bounds of the run end it; `lost` are the log keys of
-    which nothing is observed.
+    """Performs random acts, one after the other. `is_over` says that the run has reached its bounds; `lost` has the
+    variables, by log keys, that cannot be observed now.
     """
 
     def __init__(self, plan: TransactionsPlan, seed: str) -> None:
@@ -174,7 +175,7 @@ class RandomActs(Acts):
         self.is_over = True
 
     def act(self) -> Step | None:
-        """Perform one act; return its step of the model, if it has one. Raises ClusterError for a defect."""
+        """Perform one act; return the model's step for it, if any. Raises ClusterError for a defect of the system."""
         choices = [*self._of_producers(), *self._of_coordinator(), *self._of_partitions()]
         if not choices:
             self._end()
@@ -193,12 +194,12 @@ class RandomActs(Acts):
 
     @property
     def durable(self) -> TransactionMetadata:
-        """The content of the coordinator's log."""
+        """The state of the transaction in the coordinator's log."""
         return self.system.coordinator.states.states[TRANSACTIONAL_ID]
 
     @property
     def is_pending(self) -> bool:
-        """Whether the coordinator appends a transition."""
+        """Whether the coordinator is appending a transition to its log, which is not replicated yet."""
         return TRANSACTIONAL_ID in self.system.coordinator.states.pending
 
     @property
@@ -212,16 +213,16 @@ class RandomActs(Acts):
         return producer.producer_epoch != self.durable.producer_epoch
 
     def _may_go_on(self, producer: TransactionalProducer) -> bool:
-        """Whether the producer may send the coordinator a request: a fenced producer is refused."""
+        """Whether the producer may send the coordinator a request: not if it is fenced, unless the plan allows that."""
         return not self._is_fenced(producer) or not self._keeps_out(ModelGap.FENCED_PRODUCER_GOES_ON)
 
     def _takes_abort_for_its_own(self, producer: TransactionalProducer) -> bool:
-        """With TV2, the epoch shows the coordinator whether it has already carried out a requested abort."""
+        """Whether the coordinator takes an abort of its own for one that this producer requested (TV2, by epoch)."""
         is_raised = producer.producer_epoch + 1 == self.durable.producer_epoch
         return self._tv2 and is_raised and self.durable.state in ABORTED
 
     def _is_ongoing(self, leader: TransactionLeader) -> bool:
-        """Whether the coordinator knows the partition as one of the ongoing transaction."""
+        """Whether a transaction is ongoing, and the coordinator knows that the leader's partition belongs to it."""
         return self.durable.state is TransactionState.ONGOING and leader.name in self.durable.partitions
 
     def _has_replicated(self, partition: int, payload: str) -> bool:
@@ -293,8 +294,8 @@ class RandomActs(Acts):
         return step
 
     def _may_ask_for_epoch(self, producer: TransactionalProducer) -> bool:
-        """Whether the request of the producer can arrive: it is in flight, or was refused, or was lost in a fail-over
-        before it had an effect.
+        """Whether a request of the producer for its epoch can arrive: it is in flight, or it has had no effect, because
+        it was refused or lost in a fail-over, and is sent again.
         """
         is_answered = self._is_fenced(producer) and producer.producer_epoch == self.durable.last_producer_epoch
         is_taken = self.is_pending or (is_answered and producer.producer_epoch != -1)
@@ -419,7 +420,7 @@ class RandomActs(Acts):
         return self._step("marker_is_sent_again", partition)()
 
     def leave_late(self, partition: int, marker: int) -> None:
-        """A marker is late; so is an earlier marker, if that is allowed."""
+        """Note that a marker is late; if the plan allows it, an earlier marker of the partition stays late, too."""
         if not self._keeps_out(ModelGap.SECOND_LATE_MARKER) and partition in self.seen.late_markers:
             self._late_copies[self.seen.late_markers.pop(partition)] = "leader_appends_late_marker", (partition,)
         super().leave_late(partition, marker)
@@ -440,8 +441,8 @@ class RandomActs(Acts):
         return "producer_state_expires", (partition,)
 
     def _record_arrives(self, leader: TransactionLeader, message: Message, request: ProduceRequest) -> Step | None:
-        """A copy of a record arrives; if the leader asks the coordinator about it, the request arrives, too, and so
-        does the answer, unless the coordinator appends something first.
+        """Let a copy of a record arrive. If the leader asks the coordinator about the transaction, the request arrives,
+        too, and so does the answer, unless the coordinator first has to append to its log.
         """
         at = leader.number, number_of(request.payload)
         self.system.deliver(message.number)
@@ -472,7 +473,7 @@ class RandomActs(Acts):
     # -------------------------------------------------------------------------------------------------------- messages
 
     def _step(self, action: str, *ordinals: int) -> Callable[[], Step]:
-        """The act of this name, as a step of the model."""
+        """A function that performs the act of this name, and returns the model's step of the same name."""
 
         def perform() -> Step:
             getattr(self, action)(*ordinals)
@@ -481,14 +482,14 @@ class RandomActs(Acts):
         return perform
 
     def _late_copy_arrives(self, number: int) -> Step:
-        """A late copy that the model does not know arrives."""
+        """Let a late copy of a message arrive that the model does not have."""
         step = self._late_copies.pop(number)
         if self.is_in_flight(number):
             self.system.deliver(number)
         return step
 
     def _lose_what_the_model_lacks(self) -> None:
-        """Lose the messages whose arrival would be a `ModelGap`."""
+        """Lose the messages whose arrival would be a behaviour that the model lacks (`ModelGap`)."""
         begun = dict(begun_in(self.system))
         for leader in self.system.leaders:
             if self._keeps_out(ModelGap.ANSWER_TO_LEADER_IS_LATE):
@@ -545,7 +546,7 @@ class TransactionsRun:
             before = after
 
     def _write(self, step: Step | None, observed: Observed) -> None:
-        """Write an event; without a step, the event only shows what changed."""
+        """Write an event; if no step is known, the event has no action, only variables."""
         self._events += 1
         action, ordinals = step or (None, ())
         instance, arguments = self._plan.instance, {}
@@ -559,7 +560,7 @@ class TransactionsRun:
         return {key: self._variables.part(key).spell(cells) for key, cells in observed.items()}
 
     def _observed(self) -> Observed | None:
-        """The present observations, by log key; None if the model has no room for them."""
+        """The present values of the observed variables, by log key; None if they exceed the bounds of the model."""
         acts, instance, observed = self._acts, self._plan.instance, Observed()
         acts.seen.note(acts.system)
         for key, value in _by_key(project(acts.system, acts.seen, instance.configuration)):
@@ -574,7 +575,7 @@ class TransactionsRun:
 
 
 def _by_key(variables: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    """The variables by their log keys: each as a whole, but those of a late marker for each partition."""
+    """The variables by log keys: a key for each variable, but for those of late markers a key for each partition."""
     for name, value in variables.items():
         if name in LATE_MARKER:
             yield from ((f"{name}[{partition}]", cells) for partition, cells in enumerate(value))

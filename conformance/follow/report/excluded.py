@@ -1,7 +1,7 @@
-"""What excludes a line that no path passes: when its claims were last true, and which steps would make them true.
+"""Explains why no path passes a line: when its claims were last true, and what prevents the steps to make them true.
 
-The report has rules of this kind of line; the step after which a claim was no longer true; and for the steps that would
-bring a possible state nearer to the line, the first false guard or the rule of the recording against them.
+The report has rules of Kafka about the line; the step after which a claim was no longer true; and the steps that would
+bring a possible state nearer to the line, each with its first false guard, or with the recording's rule against it.
 
 The fewer claims of a line are false in a state, and the fewer cells have other values, the nearer is the state to the
 line. Each action is taken without its guards from the nearest states: it is a candidate if its result is nearer still.
@@ -74,7 +74,7 @@ def _by_guard(instance: Instance, cells: Cells, step: Step) -> str:
 
 
 def _bound(s: State, guard: FalseGuard) -> str | None:
-    """How the recording explains a guard that is false because a bound is reached."""
+    """Why the recording sets a bound of the model, if a guard is false because the bound is reached; otherwise None."""
     if any(name in guard.source for name in ELECTING) and s.controller_epoch >= s.elections:
         return NO_EPOCH
     if any(name in guard.source for name in CHANGING) and s.controller_partition_epoch >= s.partition_changes:
@@ -136,7 +136,7 @@ FALSE_CLAIM = 1_000
 
 
 class Tried(NamedTuple):
-    """The result of a step without its guards, and how many of them are false.
+    """The state after a step that was taken although guards may be false, and the number of its false guards.
 
     `is_cut`: a value would leave its range, so the step was not taken to its end.
     """
@@ -147,7 +147,7 @@ class Tried(NamedTuple):
 
 
 class Exclusion:
-    """What excludes the furthest line of a search without a path: the states before the line that are nearest to it."""
+    """Explains why a search has not passed the furthest line that it reached, by the states nearest to that line."""
 
     def __init__(self, search: ObservationSearch) -> None:
         self.search = search
@@ -188,7 +188,7 @@ class Exclusion:
     # ------------------------------------------------------------------------------------------- what was true before
 
     def _ended(self) -> Iterator[str]:
-        """For each claim that is true in no state: the steps after which it was last true, on the way to the states."""
+        """For each claim that is true in no state, up to which step it was true, on the paths to the nearest states."""
         for claim in self.false:
             ends: Counter[tuple[int, str]] = Counter()
             for node in self.chosen:
@@ -207,7 +207,7 @@ class Exclusion:
     # -------------------------------------------------------------------------------------------------- nearest steps
 
     def _candidates(self) -> list[tuple[str, str]]:
-        """The steps that come nearest to the line, those with the fewest false guards first; and their reasons."""
+        """The steps that come nearest to the line, each with what excludes it; those with fewest false guards first."""
         layout = self.search.cells.layout
         states, monitors = self.search.nodes.of(self.chosen)
         attempts: list[tuple[int, Step, Cells, Tried]] = []
@@ -235,7 +235,7 @@ class Exclusion:
         return list(reasons.values())[:MOST_STEPS]
 
     def _is_about_leader(self, step: Step) -> bool:
-        """Whether a step elects the leader of a metadata line, or answers to it."""
+        """Whether the line is about metadata, and its leader is the step's argument `elected` or `leader`."""
         if not isinstance(self.line, Metadata) or self.line.leader is None:
             return False
         ranges = self.instance.argument_ranges[step.action_index]
@@ -244,7 +244,7 @@ class Exclusion:
         return leader == self.search.script.recording.replica(self.line.leader)
 
     def _without_guards(self, cells: Cells) -> Iterator[tuple[Step, Tried]]:
-        """The steps that write the variables of the line, each with its result without guards."""
+        """The steps that write variables of the line's claims, each with the result that it has without its guards."""
         fields = self._fields(self.claims)
         for step in self._steps:
             function = self.instance.function(step.action_index)
@@ -270,13 +270,13 @@ class Exclusion:
         return {name for claim in claims for name in (*(name for (name, *_), _ in claim.cells), *claim.reads)}
 
     def _writers(self) -> list[str]:
-        """The actions that write a field that differs in all states."""
+        """The actions that write a variable of a claim that is true in no state."""
         fields = self._fields(self.false)
         functions = {step.action: self.instance.function(step.action_index) for step in self._steps}
         return [action for action, function in functions.items() if function and function.routine.writes & fields]
 
 
 def _unguarded(python: Any, guards: list[bool]) -> Any:
-    """An action that takes its step even if its guards are false, and notes the truth of each guard."""
+    """The action as a function that takes its step even if guards are false, and notes the truth of each guard."""
     names = {**python.__globals__, "require": lambda truth: guards.append(bool(truth))}
     return FunctionType(python.__code__, names, python.__name__)

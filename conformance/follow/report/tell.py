@@ -1,8 +1,9 @@
 """Prints the outcome of following a recording, with its history or online.
 
 Lines of the recording use its names of brokers and records, the trace uses the model's names; the first lines map the
-model's names to the recording's. Claims on a recording that was followed online are in terms of the window. For each
-acknowledged record that is lost, one line names its lines in the recording, the faults, and what permits it.
+model's names to the recording's. After following online, claims count offsets and epochs from the beginning of the
+window. For each acknowledged record that is lost, one line names its lines in the recording, the faults, and what
+permits the loss.
 """
 
 from __future__ import annotations
@@ -75,7 +76,7 @@ UNTIMELY = (
 
 
 def tell(outcome: Outcome) -> list[str]:
-    """The report on an outcome, as lines of text."""
+    """The report on a recording that was followed with its history, as lines of text."""
     match outcome:
         case NothingToFollow():
             return [f"{outcome.path}: nothing to follow: no line describes a state or a fault"]
@@ -126,7 +127,7 @@ def _explained(outcome: Explained) -> list[str]:
 
 
 def unused(contents: str) -> list[str]:
-    """The content of the recording that the answer does not use, in wrapped lines."""
+    """A sentence about the contents of the recording that are not used, in wrapped lines; no lines without contents."""
     return wrapped(f"Not used: {contents}.") if contents else []
 
 
@@ -143,7 +144,7 @@ def _rejected(outcome: Rejected) -> list[str]:
 
 
 def _unmet(instance: Instance, possible: int, claims: Sequence[UnmetClaim]) -> list[str]:
-    """The claims of a rejected line, of which none of the possible states meets all."""
+    """The report on the claims of a rejected line: in how many of the possible states each of them is true."""
     report = wrapped(
         f"Every line before it has an explanation in {instance.protocol.name}. All {possible:,} states that are"
         " possible before this line were found, and the line is true in none of them:"
@@ -209,7 +210,7 @@ HARMLESS = (FaultKind.START, FaultKind.THAW)
 
 
 def losses(failures: Sequence[Failure], recording: Recording, passed: Sequence[int]) -> Iterator[str]:
-    """A sentence for each acknowledged record that is lost on the path; `passed` counts the passed lines by state."""
+    """A sentence for each acknowledged record that is lost on the path; `passed[i]` lines are passed after i steps."""
     for failure in failures:
         if failure.name == PROMISE and failure.loss is not None:
             count = passed[failure.step - 1] if failure.step else 0
@@ -217,7 +218,7 @@ def losses(failures: Sequence[Failure], recording: Recording, passed: Sequence[i
 
 
 def _loss(failure: Failure, lines: Sequence[Line], count: int, value: str) -> str:
-    """The loss of a record; `count` lines were passed before it."""
+    """A sentence about the loss of a record; `count` lines of the recording were passed before the loss."""
     acked = next((line for line in lines if isinstance(line, Acked) and line.value == value), None)
     offset = None if acked is None else acked.offset
     gone = next((line for line in lines[count:] if line.lacks(value, offset)), None)
@@ -240,7 +241,7 @@ HEAD = "{path}: followed online: a verdict, no history; --history searches for o
 
 
 def tell_online(outcome: OnlineOutcome) -> list[str]:
-    """The report on an outcome, as lines of text."""
+    """The report on a recording that was followed online, as lines of text."""
     report = wrapped(HEAD.format(path=outcome.path))
     if isinstance(outcome, Followed):
         report += _followed(outcome)

@@ -4,9 +4,9 @@ A path that violates a promise is reported only if no path was found that keeps 
 one, and continues from no state that violates a promise. A path that the executable cluster cannot take, because it has
 clocks, is reported only if a further search finds no other path.
 
-A search that a limit has ended says which kind of line is missing most. A line about a variable that differs leaves
-only the states in which it is true, so the search need not continue from the others. It costs some states itself,
-because it is an additional line.
+If a limit ends a search, a hint says which kind of line would help most. A line about a variable in which the states
+differ leaves only the states in which it is true, so the search need not continue from the others. The line costs some
+states itself, because it is an additional line.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ Unknown = tuple[Variable, str, str]
 
 
 def hint(search: ObservationSearch) -> str:
-    """Which kind of line is missing most; empty if the states differ in nothing that a line can show."""
+    """A hint to the user which kind of line would make the search smallest; empty if no kind of line would help."""
     states, monitors = search.nodes.all()[:, : search.nodes.words], search.nodes.monitors()
     passed = search.monitor.passed.read(monitors)
     stage = int(np.argmax(np.bincount(passed, minlength=search.lines + 1)[: search.lines]))
@@ -111,7 +111,7 @@ fast answer."""
 
 @dataclass(frozen=True)
 class Effort:
-    """The size and cost of a search; `states[i]` counts the states before line i, its last entry those at the end."""
+    """The size and cost of a search; `states[i]` counts the states before line i, the last entry those at the end."""
 
     states: tuple[int, ...]
     generated: int
@@ -121,7 +121,7 @@ class Effort:
 
 @dataclass(frozen=True)
 class NothingToFollow:
-    """The recording says nothing about any state."""
+    """The outcome that no line of the recording is about a state or a fault."""
 
     path: Path
     exit_code: int = NOTHING
@@ -129,7 +129,7 @@ class NothingToFollow:
 
 @dataclass(frozen=True)
 class Explained:
-    """A path that explains the recording."""
+    """The outcome that a path of the model, `trace`, explains the recording."""
 
     recording: Recording
     trace: Trace
@@ -157,7 +157,7 @@ class Explained:
 
     @property
     def exit_code(self) -> int:
-        """VIOLATION if a property is violated, as for a search that finds the violation."""
+        """VIOLATION if the path violates a property, otherwise DONE."""
         is_violated = any(failure.verdict == VIOLATED for failure in self.failures)
         return VIOLATION if is_violated else DONE
 
@@ -175,7 +175,7 @@ class UnmetClaim:
 
 @dataclass(frozen=True)
 class Rejected:
-    """All paths were explored, and none passes this line."""
+    """The outcome that no path explains the recording: all paths were explored, and `line` is true on none of them."""
 
     recording: Recording
     instance: Instance
@@ -247,11 +247,11 @@ def follow_recording(
     """Decide whether a generation of the model explains a recording, within limits of memory (in bytes) and time.
 
     `values` are configuration entries and switches, parsed (models/language/model.py, `parse`); `unclean_elections`
-    above 0 allows any number of them. Without `retries`, producers are idempotent and may send records again any number
-    of times; with `retries`, at most that many times, and a record may be in the log several times. Where a log shows
-    copies of records, `retries` is their number unless it is given. If `content` or
-    `objects` are given, the recording is not read from the disk. `why_not_taken` asks a system with clocks whether it
-    takes a trace; such a trace is preferred. Raises UsageError for bad input.
+    above 0 allows any number of unclean elections. Without `retries`, producers are idempotent and may send records
+    again any number of times; with `retries`, at most that many times, and a record may be in the log several times.
+    Where a log shows copies of records, `retries` is their number unless it is given. If `content` or `objects` are
+    given, the recording is not read from the disk. `why_not_taken` asks a system with clocks why it cannot take a
+    trace; a trace that it can take is preferred. Raises UsageError for bad input.
     """
     budget = Budget(seconds, memory)
     following = _Following(path, protocol, dict(values or {}), budget, report, announce, why_not_taken)
@@ -302,7 +302,7 @@ class _Following:
         return "retries" not in self.values
 
     def run(self, content: bytes | None, objects: Objects | None) -> Outcome:
-        """The outcome. Raises UsageError, and Spent or OutOfTimeError at a limit."""
+        """Read and follow the recording. Raises UsageError, and Spent or OutOfTimeError at a limit."""
         recording = read_recording(self.path, content, objects)
         if not recording.lines:
             return NothingToFollow(self.path)
@@ -326,7 +326,7 @@ class _Following:
         return self.unmodelled(recording, outcome)
 
     def unmodelled(self, recording: Recording, outcome: Explained | Rejected | RejectedAfter) -> Undecided:
-        """The outcome in place of a failure that may be the effect of an event that is not modelled."""
+        """Undecided, in place of a rejection or violation that may be the effect of an event that is not modelled."""
         cause = recording.unmodelled
         assert cause is not None
         later = (line for line in recording.lines if line.n >= cause.n)
@@ -334,7 +334,7 @@ class _Following:
         return Undecided(self.path, recording, line, not_modelled(cause), outcome.effort)
 
     def in_every_way(self, recording: Recording) -> Explained | Rejected | RejectedAfter | Undecided:
-        """The outcome for a recording, whichever of the records that only `send` lines show have arrived."""
+        """The outcome for a recording. If only `send` lines show some records, it is followed with and without each."""
         requests = unknown_requests(recording)
         furthest: Rejected | RejectedAfter | None = None
         for way in islice(ways(recording, requests), 1 << MOST_REQUESTS):
@@ -349,14 +349,14 @@ class _Following:
         return furthest
 
     def ended(self, why: str) -> Outcome:
-        """The outcome if a limit, or the user, ends the work here. No limit applies to it."""
+        """The outcome if a limit, or the user, ends the work here. Computing it is not limited."""
         outcome, recording = self.so_far(why), self.recording
         if isinstance(outcome, Undecided) or outcome.exit_code == 0 or recording is None or not recording.unmodelled:
             return outcome
         return self.unmodelled(recording, outcome)
 
     def so_far(self, why: str) -> Explained | RejectedAfter | Undecided:
-        """The known facts when a limit, or the user, ends the work here."""
+        """What is decided when a limit, or the user, ends the work here, if all events were modelled."""
         if self.explanation is not None and self.is_judged:
             return self.explanation
         nothing = Effort((), 0, time.monotonic() - self.began, 0)
@@ -374,7 +374,7 @@ class _Following:
         return Undecided(self.path, self.recording, line, why, _effort(self.search), hint(self.search))
 
     def followed(self, recording: Recording) -> Explained | Rejected | RejectedAfter | Undecided:
-        """The outcome for a recording, with batches as single records if such a path explains it. Raises UsageError."""
+        """The outcome with batches as single records; if no path explains that, without. Raises UsageError."""
         self.recording = recording
         short = folded(recording)
         outcome = None if short is None else self.outcome(short)
@@ -383,7 +383,7 @@ class _Following:
         return outcome
 
     def outcome(self, recording: Recording) -> Explained | Rejected | RejectedAfter | Undecided:
-        """The outcome for a recording. Raises UsageError."""
+        """The outcome of the searches for a path that explains this recording. Raises UsageError."""
         self.recording, self.search = recording, None
         try:
             instance = self.instance(recording, 1 if self.is_idempotent else None)
@@ -438,7 +438,7 @@ class _Following:
         return replace(keeping, is_shortest=False) if keeping.exit_code == 0 else best
 
     def timely(self, search: ObservationSearch) -> Explained | None:
-        """The outcome of a search for a path in time, if the executable cluster takes the path that it found."""
+        """The outcome of a search for a path that keeps to time; None if the executable cluster cannot take it."""
         if search.last is None:
             return None
         timely = self.explained(search)
@@ -461,7 +461,7 @@ class _Following:
 
 
 def _rejected(search: ObservationSearch) -> Rejected:
-    """The outcome of a search that has tried everything, and found no path."""
+    """The outcome of a search that has explored all paths, and found none that passes all lines."""
     recording = search.script.recording
     states, monitors = search.nodes.of(search.nodes_waiting())
     unmet = tuple(unmet_claim(claim, states, monitors) for claim in search.claims.of_line[search.furthest])

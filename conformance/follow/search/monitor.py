@@ -3,9 +3,9 @@ passed lines, the observed checkpoints so far, and whether a record was acknowle
 recorded one.
 
 In:  a script.
-Out: the claims of its lines, which read that number and the states; its bit fields, and how each step changes them. For
-     that: for each process of each broker, the observed checkpoints in order; for each line with a checkpoint, how many
-     of them it needs; for each start, the checkpoints that the broker can restart with.
+Out: the claims of its lines, which read the monitor and the states; the bit fields of the monitor, and how each step
+     changes them. They are derived from: for each process of each broker, the observed checkpoints in order; for each
+     line with a checkpoint, how many of them must have occurred; for each start, the possible checkpoints.
 
 A checkpoint is a high watermark that the broker had in memory before the checkpoint was observed, and not before the
 high watermarks of earlier observed checkpoints. A checkpoint may be observed repeatedly. A broker that is down or
@@ -47,7 +47,7 @@ class Process:
 
 
 class Sightings:
-    """The checkpoints that the lines of a script show."""
+    """The checkpoints that the lines of a script show, by broker and process."""
 
     def __init__(self, script: Script) -> None:
         recording = script.recording
@@ -133,7 +133,7 @@ class Monitor:
         return bits
 
     def _next_values(self, replica: int, incarnations: list[tuple[int, ...]]) -> NDArray[np.int64]:
-        """A table: by stage and by number of checkpoints observed so far, the next observed value, or NEVER."""
+        """A table: by number of passed lines, and of checkpoints so far, the next observed checkpoint, or NEVER."""
         table = np.full((len(incarnations), 1 << self.sighted[replica].width), NEVER, np.int64)
         for stage, counts in enumerate(incarnations):
             values = self.sightings.processes[replica][counts[replica]].values
@@ -157,7 +157,7 @@ class Monitor:
             self.see(monitors, replica, self.cells.column(states, "high_watermark", replica))
 
     def begin_process(self, monitors: Words, replica: int, checkpoints: Numbers) -> None:
-        """Record for each monitor the checkpoint with which this replica was started; the start is already passed."""
+        """Record for each monitor the checkpoint with which this replica was started; its `start` line is passed."""
         nothing = np.zeros(len(monitors), np.int64)
         self.sighted[replica].write(monitors, nothing)
         since = self.since[replica]
@@ -194,7 +194,7 @@ class Monitor:
     def note_acknowledged(
         self, monitors: Words, before: Words, parents: Numbers, after: Words, actors: Numbers
     ) -> None:
-        """Note for each acknowledgement whether the acting broker has the record at another than the recorded offset.
+        """Note for each new acknowledgement whether the acting broker has the record at the recorded offset, or not.
 
         `after` are the successors; `parents` gives their predecessors as rows of `before`.
         """
@@ -215,7 +215,7 @@ class Monitor:
 
 
 class Claims:
-    """The claims of all lines of a recording, and the place of each line."""
+    """The claims of all lines of a recording, and the `Place` of each line, with which the line makes its claims."""
 
     def __init__(self, script: Script, cells: Cells, monitor: Monitor) -> None:
         recording = script.recording

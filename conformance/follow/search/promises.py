@@ -1,9 +1,10 @@
 """Judges the promises of the model in single states, and on the path that explains a recording.
 
-A behaviour of the model can violate properties.
+The model also has behaviours that violate its promises, so a path that explains a recording may do so.
 
-A kernel counts the failures in a range of states, and names the first failure; so small ranges are judged, and after
-each failure the rest of the range is judged again. Promises about transitions are judged only on whole paths.
+A kernel, the compiled model, only counts the failures in a range of states, and names the first failure; so small
+ranges are judged, and after each failure the rest of the range is judged again. Promises about transitions are judged
+only on whole paths.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ RANGE = 32
 
 
 class Keeping:
-    """Judges all promises of an instance, or only the promise of this name."""
+    """Judges whether states keep all promises of an instance, or only the promise with the name `only`."""
 
     def __init__(self, instance: Instance, kernel: Kernel, only: str | None = None) -> None:
         self.kernel = kernel
@@ -86,7 +87,7 @@ class Failure:
 
 
 def failures_of(trace: Trace) -> list[Failure]:
-    """All properties that fail in the trace, in the order of the model; violated takes precedence over permitted."""
+    """All properties that fail in the trace, in the model's order; a later violation outweighs a permitted failure."""
     failures = []
     for prop in trace.instance.properties:
         judged = [] if prop.kind is Kind.SOMETIMES else judgements(trace.instance, prop, trace.states, trace.steps)

@@ -1,41 +1,43 @@
-"""What later lines imply for states: cells that are no longer read, and states from which no path passes all lines,
-because a later line contradicts a value that can no longer change.
+"""Reduces the states of a search by what later lines imply: cells that are no longer read, and states from which no
+path passes all lines, because a later line contradicts a value that can no longer change.
 
-`Unread` gives unread cells one value, so that states that differ only in them are one; `Foreseen` finds the
-contradicted states.
+A cell is one value of a state: a variable with its indices. `Unread` gives unread cells one value, so that states that
+differ only in them become one state; `Foreseen` finds the contradicted states.
 
 No line shows the messages in flight from a partitioned leader to brokers that meanwhile follow another leader, nor the
 high watermark of a broker that will not be read from again. Each such cell has a handful of values, and a search goes
-through all their combinations. With KRaft, this module knows three kinds of dead cells:
+through all their combinations. With KRaft, this module knows three kinds of dead cells, which nothing reads again:
 
 1. *The fetch of a follower at a leader that it will never follow again*, with its response. To send a fetch, to serve
    it and to apply its response, the follower has to follow this leader; the leader's answer to a parked fetch, and the
    loss of a response, change only the same cells.
 2. *The request for an ISR of a broker that will never lead again.* The controller refuses it, because its sender is not
    the leader of record, and answers are heard by leaders only. All of this changes only the same cells.
-3. *The high watermark of a broker that will never lead again, and that of its responses*, if no later line shows a
-   checkpoint or high watermark of this broker, or starts it. A follower only copies it from its responses and keeps it
-   within its log. (Where a follower truncates a log that has no epoch to its high watermark, the log is empty.)
+3. *The high watermark of a broker that will never lead again, and those in its responses*, if no later line shows a
+   checkpoint or high watermark of this broker, or starts it. A follower only copies the high watermark from responses
+   and keeps it within its log. (Where a follower truncates a log without epochs to its high watermark, the log is
+   empty.)
 
-A broker will never follow a leader again if it does not follow it now, the leader is not the leader of record, no
-announcement that the broker has yet to apply names it, and no election that the script allows elects it from here on.
-Once all these conditions are true, each stays true, so a dead cell stays dead.
+A broker will never follow a leader again if it does not follow that leader now, the leader is not the leader of record,
+no announcement that the broker has yet to apply names it, and no election that the script allows elects it from here
+on. Once all these conditions are true, each stays true, so a dead cell stays dead.
 
-No behaviour is lost or added: two states that differ only in dead cells allow the same steps, except those that change
-only dead cells, which lead to a state of the same class; the other steps lead to such states again; and the same lines
-are true in both. So the classes are a bisimulation up to steps without effect. A step that a search takes from a state
-whose cells are cleared can be taken from every state of the class, so the steps of a path are those of a path of the
-model itself, which `from_steps` takes again without this module. Promises may read these cells, so a search that judges
-promises in every state clears nothing. Nor does a search that does not know all later lines (online/).
+No behaviour is lost or added. States that differ only in dead cells form a class. They allow the same steps, except
+those that change only dead cells, which lead to a state of the same class; each other step leads to states of one
+class; and the same lines are true in all of them. So the classes are a bisimulation up to steps without effect. A step
+that a search takes from a state whose cells are cleared can be taken from every state of the class, so the steps of a
+path are those of a path of the model itself, which `from_steps` takes again without this module. Promises may read
+these cells, so a search that judges promises in every state clears nothing. Nor does a search that does not know all
+later lines (online/).
 
-A record is acknowledged once. If its offset was not the one of a later line, the monitor remembers this (monitor.py),
-and no path passes that line.
+A record is acknowledged once. If it was acknowledged at another offset than a later line shows, the monitor remembers
+this (monitor.py), and no path passes that line.
 
 Since 2.8 every change of leader, leader epoch or ISR at the controller begins a new partition epoch, and partition
-epochs never fall. So a partition epoch has one record. A later metadata line with this partition epoch is true only in
-states with its leader, leader epoch and ISR; a state with this partition epoch and another record can never pass it. A
-search leaves such states until it has tried all others: if no other is left, no path explains the recording; only the
-identity of the first line that no path passes depends on them.
+epochs never fall. So for each partition epoch, these three have one value. A later metadata line with a partition epoch
+is true only in states with its leader, leader epoch and ISR; a state with the same partition epoch and other values can
+never pass it. A search sets such states aside until it has tried all others: if no other is left, no path explains the
+recording; only the identity of the first line that no path passes depends on them.
 """
 
 from __future__ import annotations
@@ -67,7 +69,7 @@ Pattern = tuple[Words, Words]
 
 
 class Unread:
-    """Sets the dead cells of states to one value, with KRaft."""
+    """Gives each dead cell, which nothing reads again, the same value in all states (KRaft only)."""
 
     def __init__(self, script: Script, cells: Cells) -> None:
         self.cells = cells
@@ -88,7 +90,7 @@ class Unread:
         self.high_watermarks = [self._pattern(self._high_watermark(replica)) for replica in self.replicas]
 
     def clear(self, states: Words, stages: Numbers) -> None:
-        """Set the dead cells of these states, in place; `stages` are the numbers of lines that they have passed."""
+        """Clear the dead cells of these states, in place; `stages` are the numbers of lines that they have passed."""
         if not len(states):
             return
         column = self.cells.column
@@ -136,9 +138,9 @@ def _set(states: Words, rows: Truths, pattern: Pattern) -> None:
 
 
 def _elections(script: Script, epochs: int, replicas: int) -> NDArray[np.bool_]:
-    """A table: by stage, by leader epoch and by replica, whether an election from then on may elect the replica.
+    """A table: by number of passed lines, leader epoch and replica, whether a later election may elect the replica.
 
-    It is as wide as the rules (rules.py): any replica in an epoch that is skipped, or whose leader no line names.
+    As in rules.py, any replica may be elected in an epoch that is skipped, or whose leader no line names.
     """
     may_be_elected = np.zeros((len(script.stages) + 1, epochs, replicas), bool)
     if not script.recording.has_epochs:
@@ -155,7 +157,7 @@ def _elections(script: Script, epochs: int, replicas: int) -> NDArray[np.bool_]:
 
 
 def _shown_later(script: Script, replicas: int, broker_of: Callable[[Line], int | None]) -> NDArray[np.bool_]:
-    """A table: by stage and by replica, whether a line from then on is about it (`broker_of` names its broker)."""
+    """A table: by number of passed lines and replica, whether a later line is about the replica, by `broker_of`."""
     is_shown = np.zeros((len(script.stages) + 1, replicas), bool)
     for position, stage in enumerate(script.stages):
         broker = broker_of(stage.line)
@@ -169,8 +171,10 @@ ANY = -2
 
 
 class Foreseen:
-    """The records that lines show. `records[stage, partition_epoch]` is the record that a line from this stage on
-    shows: the leader, the leader epoch, and for each replica whether it is in the ISR; ANY if no line shows it.
+    """The leader, leader epoch and ISR that later lines show for partition epochs.
+
+    `records[passed, partition_epoch]` has those that a line after the first `passed` lines shows: the leader, the
+    leader epoch, and for each replica whether it is in the ISR; ANY if no line shows it.
     """
 
     def __init__(self, script: Script, cells: Cells, monitor: Monitor) -> None:
@@ -210,7 +214,7 @@ class Foreseen:
         return truths | self._in_record(states, stages) if self.has_partition_epochs else truths
 
     def _in_record(self, states: Words, stages: Numbers) -> Truths:
-        """Whether a line from its stage on shows another record of its partition epoch."""
+        """For each state, whether a later line shows another leader, leader epoch or ISR for its partition epoch."""
         truths: Truths = np.zeros(len(states), bool)
         column = self.cells.column
         records = self.records[stages, column(states, "controller_partition_epoch")]

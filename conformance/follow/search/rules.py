@@ -1,17 +1,17 @@
-"""The rules of a recording that depend on the state; script.py holds those that depend only on step and stage.
+"""The rules by which a recording allows a step, if they depend on the state; script.py has those that do not.
 
 `Rules`: whether the recording allows a successor. `Requests`: whether a leader sends, and the controller decides on,
-only recorded requests to change the ISR, if the recording has all of them (header `all_requests`). `InTime`: whether
-clocks and controllers allow what the model allows.
+only recorded requests to change the ISR, if the recording has all of them (header `all_requests`). `InTime`: whether a
+step that the model allows can keep to time, which means that a cluster with clocks takes it, too.
 
-The proxy sees a request before the controller does. A request that a leader has prepared but not sent is left out, as
-it is for requests that make the ISR smaller (script.py).
+The proxy sees a request before the controller does. A request that a leader has prepared but not sent is not
+considered; nor is it for requests that make the ISR smaller (script.py).
 
-A leader drops the followers that have not caught up for long. It keeps a follower that is at its log end, so in time it
-drops every lagging follower, and no other; or only some, if the others began to lag later, which the states do not
-show. With KRaft it proposes a follower for the ISR if it has read in the metadata that the follower is active; if the
-recording has a fault of that follower, it has to have read everything. The replay (conformance/replay) says whether the
-cluster can take a path.
+For `InTime`: a leader drops the followers that have not caught up for long. It keeps a follower that is at its log end,
+so it drops every lagging follower, and no other; or only some, if the others began to lag later, which the states do
+not show. With KRaft it proposes a follower for the ISR if it has read in the metadata that the follower is active; if
+the recording has a fault of that follower, the leader must have read all metadata. The replay (conformance/replay)
+finally says whether the cluster can take a path.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ NO_REQUEST = 0
 
 
 class Requests:
-    """The requests of one recording, numbered in the order of their lines."""
+    """The recorded requests to change the ISR, numbered in the order of their lines; the rule allows only these."""
 
     def __init__(self, script: Script, cells: Cells) -> None:
         self.cells = cells
@@ -73,7 +73,7 @@ class Requests:
                 self.decides[step.number] = step.ordinals[0]
 
     def allow(self, before: Words, after: Words, parents: Numbers, steps: Numbers, stages: Numbers) -> Truths:
-        """For each of these successors, whether the step sends, and the controller decides on, a recorded request."""
+        """For each of these successors, whether a request that its step sends, or decides on, is the recorded one."""
         allowed: Truths = np.ones(len(after), bool)
         for leader, mask in enumerate(self.masks):
             words = np.flatnonzero(mask)
@@ -86,7 +86,7 @@ class Requests:
         return allowed
 
     def _is(self, requests: Words, numbers: Numbers, words: Numbers) -> Truths:
-        """For each of these requests, whether it has this number."""
+        """For each of these requests, whether it is the recorded request with this number."""
         truths: Truths = (numbers != NO_REQUEST) & (requests == self.requests[numbers][:, words]).all(axis=1)
         return truths
 
@@ -95,14 +95,14 @@ FETCHES = "leader_handles_fetch"
 
 
 class Dropped(enum.Enum):
-    """The followers that a leader drops from the ISR in one step: a search in time allows no other step."""
+    """Which lagging followers a leader drops from the ISR in one step; a search in time allows only such steps."""
 
     ALL = "all that lag"
     SOME = "some that lag"
 
 
 class InTime:
-    """The steps of one recording that can be in time."""
+    """The rule which steps can keep to time: a cluster with clocks can take them, too."""
 
     def __init__(self, script: Script, cells: Cells, dropped: Dropped) -> None:
         self.cells = cells
@@ -124,7 +124,7 @@ class InTime:
             self.had_fault[script.recording.replica(line.broker), at + 1 :] = True
 
     def allow(self, before: Words, after: Words, parents: Numbers, steps: Numbers, stages: Numbers) -> Truths:
-        """For each of these successors, whether its step can be in time."""
+        """For each of these successors, whether its step can keep to time."""
         allowed: Truths = np.ones(len(after), bool)
         for leader in self.replicas:
             rows = np.flatnonzero(self.shrinks[steps] == leader)
@@ -166,7 +166,7 @@ Permissions = NDArray[np.uint8]
 
 
 class Rules:
-    """The rules of one recording."""
+    """The rules which steps one recording allows in a state."""
 
     def __init__(self, script: Script, cells: Cells, monitor: Monitor, is_idempotent: bool) -> None:
         self.script = script
@@ -218,9 +218,9 @@ class Rules:
     ) -> Truths:
         """For each successor, whether its step is not an election, or an election that the recorded leaders require.
 
-        If epochs are recorded, elections happen up to the next recorded epoch, and the last one elects its recorded
-        leader, if any. Otherwise there is one election if the next leader differs. After the last recorded leader any
-        may be elected, if the controller may have changed something since.
+        If epochs are recorded, elections happen up to the next recorded epoch, and the last of them elects the recorded
+        leader of that epoch, if any. Otherwise there is one election if the next recorded leader differs. After the
+        last recorded leader, any broker may be elected, if the controller may have changed leader or ISR since.
         """
         column = self.cells.column
         leader, required = column(after, "controller_leader"), self.leader[stages]
@@ -254,7 +254,7 @@ class Rules:
         active = [~(is_fenced | is_stopping) for is_fenced, is_stopping in zip(fenced, stopping, strict=True)]
 
         def ends(stays: list[Truths], members: list[Truths]) -> Truths:
-            """Whether the leader leaves, and the members that stay, at least one, are not active."""
+            """For each state, whether the leader is removed, and members stay, of which none is active."""
             staying = [a & b for a, b in zip(members, stays, strict=True)]
             is_led = _any(leads, stays) | ~np.logical_or.reduce(leads)
             truths: Truths = ~is_led & np.logical_or.reduce(staying) & ~_any(staying, active)
@@ -274,7 +274,7 @@ class Rules:
         return left_out
 
     def _keeps_order(self, states_before: Words, parents: Numbers, steps: Numbers) -> Truths:
-        """For each step, whether it is not a retry of an idempotent producer, or the log holds only earlier records."""
+        """For each step, whether, if it is a retry of an idempotent producer, the log holds only earlier records."""
         keeps: Truths = np.ones(len(steps), bool)
         again = np.flatnonzero(self.script.sent_again[steps] != NOBODY)
         for replica in range(len(self.monitor.sighted)):
@@ -285,7 +285,7 @@ class Rules:
         return keeps
 
     def _may_stop(self, states: Words, replica: int) -> Truths:
-        """Whether a broker may shut down: it does not lead, or no other broker can take over its leadership."""
+        """For each state, whether a broker may shut down: it does not lead, or no other broker can become leader."""
         column = self.cells.column
         has_heir: Truths = np.zeros(len(states), bool)
         for other in range(len(self.monitor.sighted)):
@@ -296,6 +296,6 @@ class Rules:
 
 
 def _any(first: list[Truths], second: list[Truths]) -> Truths:
-    """Whether a replica has both properties, each given as a column for each replica."""
+    """For each state, whether some replica has both properties; each property is a list of columns, one per replica."""
     truths: Truths = np.logical_or.reduce([a & b for a, b in zip(first, second, strict=True)])
     return truths

@@ -1,7 +1,7 @@
 """The script of a recording: which steps of the model may occur between its lines.
 
 Every fault is recorded; elections happen only if the recorded leaders require them; all other steps are always
-possible. Every new action of the model has to be named here: it is free, or an election, or never happens.
+possible. Every new action of the model has to be named here: it is always possible, or an election, or never happens.
 """
 
 from __future__ import annotations
@@ -148,7 +148,7 @@ class Permission(IntEnum):
 
 @dataclass
 class Away:
-    """The brokers that take no part in steps, or soon will not."""
+    """The brokers that are down, frozen, or about to stop, according to the faults so far."""
 
     down: set[int] = field(default_factory=set)
     frozen: set[int] = field(default_factory=set)
@@ -165,7 +165,7 @@ class Away:
 
 @dataclass(frozen=True)
 class Stage:
-    """The situation before a line. Brokers are replica numbers."""
+    """The situation before a line: the states of brokers, and what may happen. Brokers are given as replica numbers."""
 
     line: Line
 
@@ -210,7 +210,7 @@ class Stage:
 
 
 class Script:
-    """The stages of a recording, and a table that says for each step and stage whether and how the step is possible."""
+    """The stages of a recording (the situation before each line), and which steps are possible in each, and how."""
 
     def __init__(self, recording: Recording, instance: Instance) -> None:
         self.recording = recording
@@ -290,7 +290,7 @@ def permission(instance: Instance, stage: Stage, step: Step) -> Permission:
 def _is_requested(instance: Instance, stage: Stage, step: Step) -> bool:
     """Whether the leader's next request leaves out the members that it drops in this step.
 
-    Before 2.8 there is no request, and the change that stands for it can come after its line.
+    Before 2.8 leaders change the ISR without a request; such a change may come after the line of the request.
     """
     if stage.requested is None:
         return True
@@ -367,7 +367,7 @@ def _most_sent(recording: Recording, position: int) -> int:
 
 
 def _requested(recording: Recording, position: int) -> dict[int, frozenset[int]] | None:
-    """For each leader that sends a request from this position on, the ISR in the first of them."""
+    """For each leader that sends a request to change the ISR from this position on, the ISR in its next request."""
     if not recording.header.has_all_requests:
         return None
     requests: dict[int, frozenset[int]] = {}
@@ -404,9 +404,9 @@ def _differ(before: Metadata, line: Metadata) -> bool:
 def changes_required(recording: Recording) -> int:
     """An upper bound on the number of changes of leader and ISR on a path that explains the recording.
 
-    Where metadata lines have a partition epoch, it counts the changes. Between lines without a partition epoch, each of
-    these can be a change: a new leader epoch, a member that joins or leaves the ISR, a request that reassigns the
-    partition, a death.
+    The partition epoch of a metadata line, if recorded, is the number of changes. Between lines without a partition
+    epoch, each of these can be a change: a new leader epoch, a member that joins or leaves the ISR, a request that
+    reassigns the partition, a death.
     """
     changes, requests, before = 0, 0, None
     for line in recording.lines:
@@ -437,7 +437,8 @@ def elections_required(recording: Recording) -> int:
 def elections_after_metadata(recording: Recording) -> int:
     """How many elections may have followed the last metadata line, where nothing shows them.
 
-    There is no election as long as its leader runs, no election is requested, and the partition is not reassigned.
+    There is no election as long as the leader of that line runs, no election is requested, and the partition is not
+    reassigned.
     """
     metadata, later, away = _ending(recording)
     befallen = away | {line.broker for line in later if isinstance(line, Fault)}

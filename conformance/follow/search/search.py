@@ -1,13 +1,13 @@
 """Explores all paths that a recording allows until the last line is passed or no path is left.
 
 A node is a state of the model with its monitor, which holds the number of passed lines. A true line is passed at once,
-without a step, if waiting gains nothing (script.py). So only steps count. The search is breadth first at the beginning:
-a path that it finds then is a shortest path. Later, each passed line reduces the counted steps: a path is followed
-further than others as long as it passes lines, and less so the more steps it has taken since its last line. How many
-steps a line should count depends on the recording, so several orders share the nodes equally. Every node has its turn,
-so a search without a result is complete. No depth limits the search: it ends when no new node appears. Budgets are
-restored after every step, because only the recording limits faults. The variable `exposed_record` is cleared, because
-no rule reads it.
+without a step, if waiting gains nothing (recorded/lines.py, `Passing`). So only steps count. The search is breadth
+first at the beginning: a path that it finds then is a shortest path. Later, some steps are subtracted for each passed
+line, and the nodes with the fewest steps come first, so a path that passes many lines is followed further than others.
+How many steps a line should count depends on the recording, so several orders of the nodes take turns. Every node has
+its turn, so a search without a result is complete. No depth limits the search: it ends when no new node appears. The
+model's budgets of faults are restored after every step, because only the recording limits faults. The variable
+`exposed_record` is cleared, because no rule reads it.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ MANY = 1 << 16
 
 @dataclass
 class Order:
-    """Nodes by rank: their depth, minus some steps for each passed line. `taken` counts the nodes chosen so far."""
+    """Waiting nodes by rank: their depth, less `steps_of_a_line` for each passed line. `taken` counts those taken."""
 
     steps_of_a_line: int
     taken: int = 0
@@ -73,7 +73,7 @@ class Order:
 
 
 class Waiting:
-    """The nodes that wait; `is_broad` as long as the search is breadth first."""
+    """The nodes whose successors are yet to be found; `is_broad` as long as the search is breadth first."""
 
     def __init__(self) -> None:
         self.is_broad = True
@@ -120,7 +120,7 @@ class Waiting:
         return self._is_taken[nodes]
 
     def prefer_lines(self, depths: NDArray[np.uint16], passed_of: Callable[[Numbers], Numbers]) -> None:
-        """End the breadth-first phase. The depths and the numbers of passed lines of all nodes are given."""
+        """End the breadth-first phase: prefer nodes that have passed many lines. Depths and passed lines are given."""
         left = self._orders[0]
         self._count = 0
         self.is_broad = False
@@ -141,9 +141,7 @@ MOST_BROAD = 20_000
 
 @dataclass(frozen=True)
 class Path:
-    """A path: the numbers of its initial state and steps, and the number of lines passed after each state, also the
-    first.
-    """
+    """A path of the model: the numbers of its initial state and steps; after i steps, `passed[i]` lines are passed."""
 
     initial: int
     steps: tuple[int, ...]
@@ -175,7 +173,7 @@ class Manner:
 
 
 class Nodes:
-    """The nodes of a search: a row has the words of the state, and the monitor; each has its parent, step and depth."""
+    """The nodes of a search: each has a row with its packed state and its monitor, and a parent, a step and a depth."""
 
     def __init__(self, words: int, steps: int, starts: int, memory: int) -> None:
         self.words = words
@@ -238,7 +236,7 @@ class Expander:
         self._buffers = kernel.layout.buffer(instance), kernel.layout.buffer(instance)
 
     def expand(self, states: Words, deadline: float) -> tuple[int, Words, Numbers, Numbers]:
-        """How many of these states were expanded; the successors, each with its parent (a row of `states`) and step."""
+        """Returns how many states were expanded; and the successors, each with parent (a row of `states`) and step."""
         results = KernelResults(len(self.instance.model.properties))
         before, after = self._buffers
         count = self.kernel.expand(
@@ -272,7 +270,7 @@ class Expander:
 
 
 class Clock:
-    """When a search has to end, and when it reports."""
+    """Measures the time of a search: when it has to end, and when it has to report."""
 
     def __init__(self, seconds: float | None) -> None:
         self.started = self.reported = time.monotonic()
@@ -291,7 +289,7 @@ class Clock:
 
 @dataclass
 class Checks:
-    """What the recording says of steps and states."""
+    """The checks that a search makes of steps and states; None: the search does without this check."""
 
     rules: Rules
     in_time: InTime | None
@@ -301,7 +299,7 @@ class Checks:
 
 
 class ObservationSearch:
-    """One search. `stopped` is the reason for an early end (memory, seconds, interrupt), or None.
+    """A search for a path that passes all lines. `stopped`: why it ended early (memory, seconds, interrupt), or None.
 
     States that a later line contradicts (pruning.py) wait until no other state is left: from then on `is_exhausted`, no
     path passes the last line. `last` is the node that has passed it, `furthest` the most lines that a path has passed.
@@ -380,7 +378,7 @@ class ObservationSearch:
                 self.waiting_nodes.prefer_lines(self.nodes.depths, self._passed_at)
 
     def begin_first(self) -> None:
-        """Start with the leader of the first metadata line, if that line is about the first epoch."""
+        """Begin with the initial states; if lines show the first epoch's leader, only with those that it leads."""
         starts, layout, first = self.instance.initial_states, self.cells.layout, self.script.stages[0]
         is_open = first.most_epoch > 0 or first.leader == NOBODY
         leaders = [State(self.instance, cells).controller_leader for cells in starts]
@@ -518,7 +516,7 @@ class ObservationSearch:
 
     @property
     def depth(self) -> int:
-        """The most steps of a path."""
+        """The number of steps of the longest path so far."""
         return int(self.nodes.depths[: self.nodes.store.count].max(initial=0))
 
     def path(self) -> Path:
@@ -530,7 +528,7 @@ class ObservationSearch:
 
     @property
     def leaves_out(self) -> bool:
-        """Whether the search has reached a state in which the model leaves something out."""
+        """Whether the search has reached a state in which Kafka may act in a way that the model excludes (rules.py)."""
         count = self.nodes.store.count
         parts = (np.arange(at, min(at + ROOM, count)) for at in range(0, count, ROOM))
         return any(self.checks.rules.leave_out(*self.nodes.of(nodes)).any() for nodes in parts)

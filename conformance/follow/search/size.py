@@ -1,11 +1,11 @@
 """The instance of the model that a recording needs: how many records, epochs and faults it has room for.
 
-The instance has only the initial states with empty logs, and only replicas in its ISR.
+The instance has only those initial states in which all logs are empty, and all members of the ISR are replicas.
 
 The model has far more initial states: with start=any their number grows with the third power of the records, because
 logs may hold any of them. Enumerating them to choose a dozen took minutes and gigabytes for a hundred records. While
-all logs are empty, all offsets are alike, and all records are alike. So the states are those of the same
-configuration with one record and one offset, whose cells stand for all records and offsets.
+all logs are empty, all offsets are alike, and all records are alike. So the states are computed for the same
+configuration with one record and one offset, and the values there are repeated for all records and offsets.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def _empty_clusters(instance: Instance) -> Iterator[Cells]:
 
 
 def _places(layout: FieldLayout, small: FieldLayout) -> Iterator[int]:
-    """For each cell of a field, the cell of the small instance that stands for it."""
+    """For each value of a variable, the position, in a state of the small instance, of the value that it repeats."""
     for index in layout.indices():
         yield small.position([min(position, size - 1) for position, size in zip(index, small.sizes, strict=True)])
 

@@ -1,10 +1,11 @@
 """Reads the files beside a wire recording: observations.ndjson, and the folders broker<i>/ that brokers left on disk.
 
-The experimenter saw the lines of observations.ndjson of the same cluster at the same time; segments (broker<i>/TOPIC-0/
-*.log) are of 0.11 or later. A line that contradicts the traffic is one UsageError; so is every defect of a folder, with
-the file, and the byte for a segment.
+observations.ndjson has what the experimenter saw of the same cluster at the same time; segments (broker<i>/TOPIC-0/
+*.log) must be of Kafka 0.11 or later. A line that contradicts the traffic raises UsageError; so does every defect of a
+folder, with the file and, in a segment, the byte.
 
-Both files have seconds since the same start; the time of a line decides its place. What counts of each kind:
+Both recordings have times in seconds since the same start, and are merged by these times. Of each kind of line in
+observations.ndjson, these parts are used:
 
 - `disk`: everything, because the traffic shows no leader's log and no checkpoints. It is left out if the traffic has
   shown another log of the broker shortly before: the disk can have been read before that.
@@ -58,7 +59,7 @@ class DiskContent:
     checkpoint: int | None
 
     def observation(self, first: int) -> Observation:
-        """The observation of it, with offsets from `first` on."""
+        """The `disk` observation of this content; `first` is the offset of the log's first record."""
         checkpoint = without_none(high_watermark_checkpoint=self.checkpoint)
         return {**disk(self.broker, self.log, first), **checkpoint}
 
@@ -91,7 +92,7 @@ def disks_in(
 
 
 def _name_in(broker: Path, index: int, topic_id: str | None) -> str | None:
-    """The name of the topic with this id by the `partition.metadata` of a broker's partitions; None: it has none."""
+    """The name of the topic with this id, by the files `partition.metadata` of a broker; None: no file has the id."""
     try:
         spelled_id = base64.urlsafe_b64encode(uuid.UUID(topic_id).bytes).decode().rstrip("=") if topic_id else None
     except ValueError:
@@ -128,7 +129,7 @@ def _records(path: Path, data: bytes) -> Iterator[tuple[int, str, int]]:
             return
         is_dense = 0 <= header.record_count == header.last_offset_delta + 1
         if header.magic != MAGIC or header.size < HEADER.size or not is_dense or header.base_offset < 0:
-            raise UsageError(f"{path}: byte {at} begins no record batch of format 2; give a segment of 0.11 or later")
+            raise UsageError(f"{path}: no record batch of format 2 is at byte {at}; give a segment of 0.11 or later")
         if at + header.size > len(data):
             return
         try:
@@ -196,7 +197,7 @@ def settings_beside(wire: Path | None, survey: Survey) -> None:
         return
     for setting in keys:
         if setting not in ("kind", "n", "t", "label", *SETTINGS):
-            raise bad_line(path, number, f"wire.ndjson says what {setting} would say; leave it out")
+            raise bad_line(path, number, f"{setting} has no effect here, as wire.ndjson shows it; leave it out")
     least, unclean, replicas = header.min_insync_replicas, header.unclean_election, tuple(sorted(header.replicas))
     for setting, mine, theirs in (
         (MIN_ISR, least, survey.min_insync_replicas),
@@ -213,7 +214,7 @@ def settings_beside(wire: Path | None, survey: Survey) -> None:
 
 
 class LinesBeside:
-    """The lines of observations.ndjson, taken between those of the traffic."""
+    """The lines of observations.ndjson, inserted between those of the traffic by their times."""
 
     def __init__(self, wire: Path, traffic: Traffic, happenings: list[Happening]) -> None:
         self.path = wire.parent / FILE
@@ -278,7 +279,7 @@ class LinesBeside:
         yield from self.traffic.acks([(value, offset)])
 
     def _is_in_the_traffic(self, line: Happening, kind: str) -> bool:
-        """Whether wire.ndjson has the same happening at about the same time. Raises UnreadableError if it differs."""
+        """Whether wire.ndjson has this fault or read at about this time. Raises UnreadableError for another read."""
         for happening in self.happenings:
             is_about_it = happening.what == kind and happening.keys.get("broker") == line.keys.get("broker")
             if is_about_it and abs(happening.t - line.t) < AGREE:

@@ -19,7 +19,7 @@ Change = tuple[int | None, tuple[int, ...] | None, tuple[int, ...] | None]
 
 @dataclass(frozen=True)
 class View:
-    """Leader (-1: none), leader epoch and ISR; and the replicas, which no AlterPartition answer names."""
+    """The leader (-1: none), leader epoch and ISR that a message shows; and the replicas (None: not shown)."""
 
     leader: int
     leader_epoch: int
@@ -34,7 +34,7 @@ class View:
 
     @property
     def keys(self) -> dict[str, Any]:
-        """Leader, epochs and ISR, as an observation has them."""
+        """Leader, epochs and ISR as keys of an observation."""
         epochs = {"leader_epoch": self.leader_epoch, "isr": list(self.isr), "partition_epoch": self.partition_epoch}
         return {"leader": self.leader, **epochs}
 
@@ -45,7 +45,7 @@ class View:
 
 @dataclass
 class Controller:
-    """The controller's state, as far as it is known."""
+    """The controller's state, as far as the messages so far have shown it."""
 
     views: list[View] = field(default_factory=list)
     newest_epoch: int = -1
@@ -61,11 +61,11 @@ class Controller:
         return self.views[-1] if self.views else None
 
     def hears_of(self, leader_epoch: int) -> None:
-        """A message has shown that this leader epoch has begun."""
+        """Note that a message has shown that this leader epoch has begun."""
         self.newest_epoch = max(self.newest_epoch, leader_epoch)
 
     def answers(self, view: View, partition_epoch: int) -> View | None:
-        """The controller has answered an AlterPartition request."""
+        """Note the controller's answer to an AlterPartition request; return the state if it is news, otherwise None."""
         if partition_epoch <= self._partition_epoch:
             return None
         self._partition_epoch = partition_epoch
@@ -73,7 +73,7 @@ class Controller:
         return self._accept(replace(view, partition_epoch=partition_epoch))
 
     def denies(self, view: View, partition_epoch: int) -> bool:
-        """Whether another state is known for this partition epoch."""
+        """Whether a different state is known for this partition epoch."""
         recorded = self._at.get(partition_epoch)
         return recorded is not None and view.says != recorded.says
 
@@ -86,7 +86,7 @@ class Controller:
         return None if recorded is None else _changed(recorded, change, recorded.leader_epoch, epoch)
 
     def logs(self, offset: int, *change: *Change) -> View | None:
-        """The metadata log has this change of the partition at this offset."""
+        """Note a change of the partition in the metadata log; return the new state if it is news, otherwise None."""
         if self._logged is None or offset <= self._logged_offset:
             return None
         self._logged_offset = offset
@@ -99,7 +99,7 @@ class Controller:
         return self.answers(recorded, self._logged_epoch)
 
     def position_of(self, view: View) -> int | None:
-        """The smallest partition epoch that can have this state; None if it is not known.
+        """The smallest partition epoch that can have this state; None if that is not certain.
 
         Each change alters the state, so the partition epoch before a known one has a different state.
         """
@@ -110,7 +110,7 @@ class Controller:
         return min(epochs_of_state, default=None)
 
     def is_seen(self, view: View) -> View | None:
-        """A broker shows this state to a client."""
+        """Note that a broker shows this state to a client; return the state if it is news, otherwise None."""
         if not self.views and view.leader_epoch == 0:
             self._logged = view
         if self._logged_epoch or not self._is_news(view):
@@ -118,10 +118,10 @@ class Controller:
         return self._accept(view)
 
     def contradicts(self, view: View) -> bool:
-        """Whether no delay explains this view of a broker.
+        """Whether this view of a broker is wrong, and not only outdated.
 
-        It names another leader of an epoch than earlier views did; or the metadata log is recorded, and never had this
-        ISR.
+        It names another leader for a leader epoch than earlier views did; or the metadata log is recorded, and never
+        had this ISR in the epoch.
         """
         same = [earlier for earlier in self.views if earlier.leader_epoch == view.leader_epoch]
         if view.leader != NO_LEADER and {earlier.leader for earlier in same} - {NO_LEADER, view.leader}:

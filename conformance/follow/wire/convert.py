@@ -8,11 +8,11 @@ Which observations the traffic gives:
 - an AlterPartition response, a change in the metadata log, a Metadata response with news: leader, leader epoch and ISR,
   and in the latter two the replicas, if the partition is reassigned;
 - an AlterPartitionReassignments request: the controller may reassign the partition; its response: it has, or has not;
-- faults of brokers, results at a producer, and records that a consumer has read: the same;
+- lines about faults of brokers, results at a producer, and records that a consumer has read: the same observations;
 - the folders: the logs and checkpoints at the end. (Once the brokers are shut down for that, nothing else is observed.)
 
-The last line counts the lines that give no observation: messages that are not decoded or say nothing about the
-partition, notes, and the lines after the shutdown at the end; and requests that were sent again.
+At the end, a note counts the lines that give no observation (messages that are not decoded or say nothing about the
+partition, notes, and the lines after the shutdown at the end), and the requests that were sent again.
 
 An observation says that something is true at its place among the others. So a fact about a past moment is left out,
 unless nothing was observed between that moment and the message that shows it.
@@ -48,8 +48,8 @@ def observations_of(
 ) -> Iterator[tuple[int, Observation]]:
     """The observations of a wire recording, each with the line that shows it; a header is first. Raises UsageError.
 
-    If the content is given, nothing is read from the disk, so folders of brokers are left out. Following online drops
-    each observation after its turn, so their number is unlimited.
+    If the content is given, nothing is read from the disk, so folders of brokers are left out. With `is_online`, the
+    caller drops each observation after its turn, so the number of observations is not limited.
     """
     beside = path if content is None else None
     survey = survey_of(path, wire_lines(path, content), happenings_beside(beside))

@@ -22,7 +22,7 @@ OPTIONS = (
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Write the observations of a recording."""
+    """Write the observations of a wire recording to a new file, and return the exit code."""
     wire = arguments.recording / FILE if arguments.recording.is_dir() else arguments.recording
     if not is_wire(wire):
         defect = "its lines are no requests and responses"

@@ -1,9 +1,10 @@
 """What the traffic has shown of fetches, of produced records, and of each broker's log.
 
-A response is completed by the partitions that its fetch session leaves out because nothing changed.
+In a fetch session, a response leaves out a partition in which nothing changed; the high watermark is then known from
+earlier responses.
 
-A record of an idempotent producer is known by its sequence number. Any other record counts as sent again if a record
-with the same value, of an earlier request, is not acknowledged yet.
+A record of an idempotent producer is identified by its sequence number. Any other record counts as sent again if a
+record with the same value, of an earlier request, is not acknowledged yet.
 
 A record that was sent to a follower counts as in its log only after the follower fetches beyond it: the answer may have
 come too late. A follower's log ends where it fetches, so all later records are forgotten.
@@ -66,14 +67,14 @@ class _Session:
 
 
 class Sessions:
-    """The fetch sessions of a recording."""
+    """The fetch sessions of a recording, one for each client and broker."""
 
     def __init__(self, survey: Survey) -> None:
         self.survey = survey
         self._sessions: dict[tuple[str, int | None], _Session] = {}
 
     def ask(self, line: Message) -> FetchRequest | None:
-        """What a request asks for; None if it is not about the partition. Raises UnreadableError."""
+        """The fetch of the partition in a request; None if there is no such fetch. Raises UnreadableError."""
         body, key = line.body, (line.client, line.broker)
         if "topics" not in body:
             return None
@@ -95,7 +96,7 @@ class Sessions:
         return session.request
 
     def answer(self, line: Message) -> FetchAnswer | None:
-        """What a response says of the partition; None if it says nothing, or an error. Raises UnreadableError."""
+        """The answer about the partition in a response; None: it has no answer, or an error. Raises UnreadableError."""
         session = self._sessions.get((line.client, line.broker))
         if session is None or session.request is None or line.body.get("error_code", NO_ERROR) != NO_ERROR:
             return None
@@ -140,23 +141,23 @@ def spelled(offset: int, value: Any, *, is_control: bool) -> str:
 
 @dataclass
 class Pending:
-    """The requests without a response yet, if their response can only be understood with them."""
+    """Details of the requests without a response yet, if their response can only be understood with these details."""
 
     most: int = 10_000
     _kept: dict[tuple[str, int | None, int], Any] = field(default_factory=dict)
 
     def put(self, line: Message, details: Any) -> None:
-        """Remember something about a request; the oldest one is forgotten if there are too many."""
+        """Remember details of a request; if there are too many requests, forget the oldest."""
         if len(self._kept) >= self.most:
             del self._kept[next(iter(self._kept))]
         self._kept[line.exchange] = details
 
     def peek(self, line: Message) -> Any:
-        """What was remembered of the request to this response, or None."""
+        """The details of the request that this message repeats or answers; None if there are no details."""
         return self._kept.get(line.exchange)
 
     def pop(self, line: Message) -> Any:
-        """Return what was remembered of the request to this response, or None, and forget it."""
+        """Return the details of the request that this response belongs to, or None, and forget them."""
         return self._kept.pop(line.exchange, None)
 
 
@@ -168,7 +169,7 @@ SentRecord = tuple[str, Number | None]
 
 
 class Produced:
-    """The records that producers have sent, and the acknowledged ones. Online, values may not be repeated."""
+    """The records that producers have sent, and which are acknowledged. `may_repeat`: their values may be repeated."""
 
     def __init__(self, *, may_repeat: bool = True) -> None:
         self.may_repeat = may_repeat
@@ -179,11 +180,11 @@ class Produced:
 
     @property
     def copies(self) -> int:
-        """The most copies of records that leaders can have appended: requests that were sent again, and not refused."""
+        """The most copies that leaders can have appended: one for each record that was sent again and not refused."""
         return sum(max(0, attempts - self._sent[value]) for value, attempts in self._attempts.items())
 
     def refused(self, records: Sequence[SentRecord]) -> None:
-        """A leader has not appended the records of a request."""
+        """Note that a leader has refused a request, and so has not appended its records."""
         self._attempts.subtract(value for value, number in records if number is None)
 
     def offsets(self, value: str) -> set[int]:
@@ -191,7 +192,7 @@ class Produced:
         return {offset for offset in self._acked.get(value, ()) if offset is not None}
 
     def sends(self, records: Sequence[SentRecord]) -> list[str]:
-        """The records of a request that were not sent before. Raises UnreadableError."""
+        """Note the records of a request; return the values of those not sent before. Raises UnreadableError."""
         new: list[str] = []
         for value, number in records:
             if self._is_another(value, number) or (number is None and value in new):
@@ -205,7 +206,7 @@ class Produced:
         return new
 
     def _is_another(self, value: str, number: Number | None) -> bool:
-        """Whether the record differs from those that were sent before with this value."""
+        """Whether this is another record than those that were sent before with this value."""
         numbers = self._numbers.get(value, set())
         if number in numbers:
             return False
@@ -213,7 +214,7 @@ class Produced:
         return all_acked or (number is not None and any(earlier[:2] == number[:2] for earlier in numbers))
 
     def acks(self, value: str, offset: int | None) -> bool:
-        """Whether it is news that a record with this value is acknowledged at this offset. Raises UnreadableError."""
+        """Note that a record is acknowledged at this offset; return whether that is news. Raises UnreadableError."""
         offsets = self._acked[value]
         if offset in offsets or (offset is None and offsets):
             return False
@@ -249,7 +250,7 @@ Log = tuple[tuple[str, int], ...]
 
 
 class KnownLogs:
-    """The logs of all brokers, as far as they are known."""
+    """The logs of all brokers, as far as the traffic has shown them."""
 
     def __init__(self, first: int = 0) -> None:
         self._first = first
@@ -257,12 +258,12 @@ class KnownLogs:
         self._offered: defaultdict[int, tuple[Entry, ...]] = defaultdict(tuple)
 
     def add(self, broker: int, entry: Entry) -> None:
-        """A broker has this record."""
+        """Note that a broker has this record."""
         if entry.offset >= self._first:
             self._held[broker][entry.offset] = (entry.value, entry.epoch)
 
     def offer(self, follower: int, entries: tuple[Entry, ...]) -> None:
-        """An answer with these records is in flight to a follower."""
+        """Note that an answer with these records is in flight to a follower."""
         self._offered[follower] = entries
 
     def truncate(self, broker: int, end: int) -> None:
@@ -276,7 +277,7 @@ class KnownLogs:
         return bool(self._held[broker])
 
     def fetches(self, follower: int, fetch: FetchRequest) -> Log | None:
-        """The log of a follower that fetches; None if not all of it is known."""
+        """Note that a follower fetches; return its log, or None if not all of the log is known."""
         for entry in self._offered.pop(follower, ()):
             self.add(follower, entry)
         self.truncate(follower, fetch.offset)

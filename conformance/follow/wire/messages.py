@@ -1,6 +1,6 @@
 """Reads the lines of a wire recording: requests, responses, and faults.
 
-A proxy between brokers and clients writes them. Every defect is one UsageError with file and line.
+A proxy between brokers and clients writes these lines. Every defect raises UsageError with file and line.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Message:
 
     @property
     def exchange(self) -> tuple[str, int | None, int]:
-        """What a request and its response have in common."""
+        """Client, broker and correlation id, which a request and its response have in common."""
         return self.client, self.broker, self.correlation
 
 
@@ -87,7 +87,7 @@ class Happening:
 
 
 def is_wire(path: Path, content: bytes | None = None) -> bool:
-    """Whether a file is a wire recording: its first line that is not a fault has a kind that only these have."""
+    """Whether a file is a wire recording: its first line that is not a fault has a kind of wire recordings."""
     for number, line in lines_of(path, content):
         try:
             keys = parsed(line)
@@ -160,7 +160,7 @@ def _happening(number: int, n: int, t: float, keys: Mapping[str, Any]) -> Happen
 
 
 def _header(keys: Mapping[str, Any], key: str, kind: type[Value], unknown: Value, *, undecoded: bool) -> Value:
-    """A part of a message's header. A client need not name itself; of a truncated frame nothing may be known."""
+    """A field of a message's header; `unknown` if the client has no name, or the message could not be decoded."""
     if keys.get(key) is None and key in keys and (undecoded or key == "client"):
         return unknown
     value: Value = get(keys, key, kind)

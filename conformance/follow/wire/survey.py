@@ -39,8 +39,8 @@ Replicas = tuple[int, ...]
 
 @dataclass
 class Assignments:
-    """The replicas that were shown, each with the line that shows them first; and the requests with their lines: a
-    request that cancels a reassignment has None.
+    """The replicas of a partition over time: those that were shown, with the line that first shows them (`shown`), and
+    those that were requested, with the line of the request (`requests`; None: a reassignment is cancelled).
     """
 
     shown: list[tuple[int, Replicas]] = field(default_factory=list)
@@ -50,7 +50,7 @@ class Assignments:
     _offset: int = -1
 
     def show(self, number: int, replicas: Sequence[int], leader_epoch: int) -> None:
-        """A broker shows these replicas."""
+        """Note that a broker shows these replicas."""
         if not replicas or self._offset >= 0 or leader_epoch < self._epoch:
             return
         if leader_epoch > self._epoch:
@@ -60,7 +60,7 @@ class Assignments:
             self._accept(number, tuple(replicas))
 
     def log(self, number: int, offset: int, replicas: Sequence[int]) -> None:
-        """The metadata log has these replicas at this offset."""
+        """Note that the metadata log has these replicas at this offset."""
         if offset > self._offset:
             self._offset = offset
             self._accept(number, tuple(replicas))
@@ -70,17 +70,17 @@ class Assignments:
             self.shown.append((number, replicas))
 
     def ask(self, number: int, replicas: Replicas | None) -> None:
-        """An operator asks for these replicas, or cancels the reassignment."""
+        """Note that an operator asks for these replicas, or cancels the reassignment (None)."""
         self.requests.append((number, replicas))
 
     def join(self, other: Assignments) -> None:
-        """Add what messages with the id of the topic show."""
+        """Add the replicas from messages that name the topic by its id."""
         self.shown = sorted(self.shown + other.shown)
         self.requests = sorted(self.requests + other.requests, key=lambda request: request[0])
 
     @property
     def is_reassigned(self) -> bool:
-        """Whether there is a request, or the replicas change."""
+        """Whether the partition is reassigned: there is a request, or the replicas change."""
         return bool(self.requests) or len({frozenset(replicas) for _, replicas in self.shown}) > 1
 
     @property
@@ -96,8 +96,8 @@ class Assignments:
         return max(named)[1] if named else None
 
     def unasked(self) -> dict[int, list[Replicas | None]]:
-        """For each change that no request explains: the line that shows the replicas before it, and the requests that
-        may have made it. Adding replicas first and removing others at the end can be two steps of one request.
+        """For each change of replicas that no request explains: the line that shows the former replicas, and the
+        requests that may have caused the change. To add replicas, and later remove others, can be one request.
         """
         requests: dict[int, list[Replicas | None]] = {}
         for at, ((since, before), (until, after)) in enumerate(pairwise(self.shown)):
@@ -124,7 +124,7 @@ class Assignments:
         return next((request for request in reversed(self.requests) if request[0] < number), None)
 
     def _current_before(self, number: int) -> Replicas:
-        """The replicas that were last shown or requested before a line."""
+        """The replicas that were shown or requested last before a line."""
         lines = [entry for entry in (*self.shown, *self.requests) if entry[0] < number]
         return max(lines, key=lambda entry: entry[0])[1] or () if lines else ()
 
@@ -147,21 +147,21 @@ class Elections:
     rebalanced_after: set[int] = field(default_factory=set)
 
     def lead(self, number: int, leader: int, epoch: int) -> None:
-        """A message shows the leader of an epoch."""
+        """Note that a message, at line `number`, shows the leader of an epoch."""
         self.leaders.setdefault(epoch, (leader, number))
 
     def join(self, other: Elections) -> None:
-        """Add the leaders that messages with the id of the topic show; these messages show no assignment."""
+        """Add the leaders from messages that name the topic by its id; these messages show no replicas."""
         for epoch, leader in other.leaders.items():
             self.leaders[epoch] = min(leader, self.leaders.get(epoch, leader), key=lambda entry: entry[1])
 
     def judge(
         self, departures: Sequence[tuple[int, int | None]], preferred_before: Callable[[int], int | None]
     ) -> None:
-        """Find the unrequested elections: the former leader did not depart. Each departure has its line.
+        """Find the preferred elections that nobody requested, although the former leader had not departed.
 
-        A departure of None is a request for an election, or for other replicas. `preferred_before` names the preferred
-        leader before a line.
+        `departures` are lines, each with the broker that failed or was shut down there; None: an administrator
+        requests an election, or other replicas. `preferred_before` names the preferred leader before a line.
         """
         lines = [number for number, _ in departures]
         for (epoch, (before, since)), (_, (after, until)) in pairwise(sorted(self.leaders.items())):
@@ -182,8 +182,8 @@ LATE_HEARTBEATS = 1
 
 @dataclass
 class Ending:
-    """The end of a recording, as far as it is read. `_away` are brokers that have asked to be shut down, or are being
-    shut down, and did not come back: they ask repeatedly.
+    """Finds the shutdown of the brokers at the end of a recording. `_away` are brokers that have asked to be shut down,
+    or are being shut down, and did not come back; a broker asks repeatedly.
     """
 
     _at: int | None = None
@@ -193,7 +193,7 @@ class Ending:
 
     @property
     def at(self) -> int | None:
-        """The line from which on the brokers are shut down at the end; None: they are not."""
+        """The line at which the final shutdown of the brokers begins; None: they are not shut down at the end."""
         return None if self._heartbeats and not self._is_told else self._at
 
     def hear(self, line: Happening) -> None:
@@ -278,7 +278,7 @@ class Partition:
     """The smallest offset at which a follower fetches."""
 
     def join(self, other: Partition) -> None:
-        """Add what messages show of it by the id of its topic. Facts first shown by the name come first."""
+        """Add what messages show of the partition that name its topic by its id."""
         self.replicas = _united(self.replicas, other.replicas)
         self.fetching = _united(self.fetching, other.fetching)
         self.acks |= other.acks
@@ -307,14 +307,14 @@ class Topic:
     """Some of the records that brokers answer with."""
 
     def join(self, other: Topic) -> None:
-        """Add what messages show of it by its id."""
+        """Add what messages show of the topic that name it by its id."""
         for index, partition in other.partitions.items():
             self.partitions[index].join(partition)
 
 
 @dataclass
 class Survey:
-    """The partition, and the settings; None where the recording does not show them."""
+    """The partition that a recording is about, and its settings; None where the recording does not show them."""
 
     topic: str | None = None
     topic_id: str | None = None
@@ -353,7 +353,7 @@ class Survey:
 
     @property
     def weakest_acks(self) -> str | None:
-        """The weakest acks, because the model has one kind of producer."""
+        """The weakest acks of all producers, which the model's single kind of producer gets."""
         return next((acks for acks in WEAKEST_FIRST if acks in self.acks), None)
 
     def is_about(self, topic: Mapping[str, Any]) -> bool:
@@ -384,7 +384,7 @@ class Survey:
         chosen = written or every or [place for place, partition in named.items() if partition.fetching is not None]
         if not chosen:
             raise UnreadableError(
-                "no message names a partition of a client; record Metadata, Produce or Fetch requests and responses"
+                "no message names a partition of a topic of clients; record Metadata, Produce or Fetch messages"
             )
         if len(chosen) > 1:
             places = ", ".join(f"{name[:60]}-{index}" for name, index in chosen[:4])
@@ -405,7 +405,7 @@ class Survey:
     def _name(self) -> None:
         """Join what messages show of a topic by its id to what others show of it by its name. Raises UnreadableError.
 
-        Where no message has both, the topic that is written to by name is the one whose records a broker answers with.
+        If no message has both, the topic that is written to by name gets the id with which brokers send its records.
         """
         by_id = {topic.topic_id: topic for topic in self.topics.values() if topic.topic_id is not None}
         for topic_id in [topic_id for topic_id in self.unnamed if topic_id in by_id or topic_id in self.internal]:
@@ -423,15 +423,15 @@ class Survey:
         if len(ids) > 1:
             candidates = ", ".join(ids[:4])
             raise UnreadableError(
-                f"the topic that is written to may have each of the ids {candidates}; record a Metadata response, which"
-                " names the id"
+                f"the topic that is written to has one of the ids {candidates}, but no message shows which; record a"
+                " Metadata response, which names the id"
             )
         named.topic_id = ids[0]
         named.join(self.unnamed.pop(ids[0]))
 
 
 def _index_of(partition: Mapping[str, Any]) -> int:
-    """The number of a partition, which has three names in Kafka's messages. Raises UnreadableError."""
+    """The number of a partition, whose key has three names in Kafka's messages. Raises UnreadableError."""
     key = next((name for name in ("partition_index", "index", "partition") if name in partition), "partition_index")
     return int(get(partition, key, int, absent=0))
 
@@ -508,7 +508,7 @@ def _take_metadata(survey: Survey, line: Message) -> None:
 
 
 def _take_metadata_log(survey: Survey, line: Message) -> None:
-    """The changes of replicas in the metadata log, of the topics that other messages name before."""
+    """Note the changes of replicas in the metadata log, for topics whose names and ids earlier messages have shown."""
     for change in listed(line.body, "partition_changes"):
         topics = [topic for topic in survey.topics.values() if topic.topic_id == change.get("topic_id")]
         if topics and change.get("replicas") is not None:
@@ -565,7 +565,7 @@ def acks_of(line: Message) -> str:
 
 
 def _topics(survey: Survey, body: Mapping[str, Any], topics: str) -> Iterator[tuple[Topic, Mapping[str, Any]]]:
-    """The topics of clients that a message has entries about, by name or by id, each with its entry."""
+    """For each entry of a message about a topic that is not Kafka's own, by name or by id: the topic, and the entry."""
     for entry in listed(body, topics):
         key = next((key for key in ("name", "topic", "topic_id") if entry.get(key) is not None), None)
         if key is None:
@@ -585,7 +585,7 @@ def _topics(survey: Survey, body: Mapping[str, Any], topics: str) -> Iterator[tu
 def _partitions(
     survey: Survey, body: Mapping[str, Any], topics: str, partitions: str
 ) -> Iterator[tuple[Topic, Partition, Mapping[str, Any]]]:
-    """The topics and partitions of clients that a message has entries about, each with the partition's entry."""
+    """For each entry of a message about a partition of such a topic: the topic, the partition, and the entry."""
     for topic, of_topic in _topics(survey, body, topics):
         for entry in listed(of_topic, partitions):
             yield topic, topic.partitions[_index_of(entry)], entry

@@ -44,7 +44,7 @@ UNUSED = {
 
 @dataclass
 class Unused:
-    """How much of the recording gives no observation."""
+    """Counts the lines of the recording that give no observation, by reason."""
 
     counts: Counter[str] = field(default_factory=Counter)
 
@@ -70,7 +70,7 @@ Observation = dict[str, Any]
 
 
 def without_none(**keys: Any) -> Observation:
-    """The keys that have a value."""
+    """An observation with those of these keys whose values are not None."""
     return {key: value for key, value in keys.items() if value is not None}
 
 
@@ -84,7 +84,7 @@ REORDERED = "a change of the order of the replicas"
 
 
 class Reassignments:
-    """The requests without an answer yet."""
+    """Converts requests to reassign the partition, and their answers; remembers the requests without an answer yet."""
 
     def __init__(self, survey: Survey) -> None:
         self.survey = survey
@@ -93,7 +93,7 @@ class Reassignments:
         self._pending = Pending()
 
     def before(self, line: Message) -> Iterator[Observation]:
-        """Observations of changes from this line on that have no request, or that the model leaves out."""
+        """The observations, due before this line, of changes without a recorded request, or that are not modelled."""
         if line.number in self._reordered:
             yield unmodelled(REORDERED, line.api)
         for target in self._unasked.get(line.number, ()):
@@ -101,7 +101,7 @@ class Reassignments:
             yield {"kind": "fault", "what": REASSIGN, "replicas": replicas, "unseen": True}
 
     def asks(self, line: Message) -> Iterator[Observation]:
-        """An operator asks for other replicas, or cancels a reassignment."""
+        """The observation that an operator asks for other replicas, or cancels a reassignment."""
         for partition in self.survey.partitions(line.body, "topics", "partitions"):
             target = asked_in(partition)
             if not self.survey.assignments.first:
@@ -112,7 +112,7 @@ class Reassignments:
                 yield {"kind": "fault", "what": REASSIGN, "replicas": replicas}
 
     def answers(self, line: Message) -> Iterator[Observation]:
-        """The controller has taken the request, or has refused it."""
+        """The observation that the controller has taken a request, or has refused it."""
         keys: Observation | None = self._pending.pop(line)
         if keys is None:
             return
@@ -124,7 +124,7 @@ class Reassignments:
 
 
 def unmodelled(why: str, event: str) -> Observation:
-    """The remark about an event that no path of the model has."""
+    """The remark that an event happens which the model does not have; `why` names it."""
     return {"kind": "note", "what": event, "unmodelled": why}
 
 
@@ -166,7 +166,7 @@ Shown = tuple[View, frozenset[int]]
 
 
 class Traffic:
-    """The state of a conversion."""
+    """Converts lines of a recording, and remembers for this what earlier lines have shown."""
 
     def __init__(self, survey: Survey, *, may_repeat: bool = True) -> None:
         self.survey = survey
@@ -201,7 +201,7 @@ class Traffic:
         yield from self.give(self._happening(line) if isinstance(line, Happening) else self._message(line))
 
     def give(self, observations: Iterable[Observation]) -> Iterator[Observation]:
-        """Note that these observations are given, whatever their source, and return them."""
+        """Count these observations, which may also come from observations.ndjson, and return them."""
         for observation in observations:
             self.count += 1
             self.given_at = max(self.given_at, self.now)
@@ -237,7 +237,7 @@ class Traffic:
             yield {"kind": "note", "what": what[:MOST_TEXT]}
 
     def befall(self, what: str, broker: int, peer: Any = None) -> Iterator[Observation]:
-        """A fault of a broker; a shutdown that the traffic has shown already is not shown again."""
+        """The observation of a fault of a broker, unless it is a shutdown that the traffic has already shown."""
         is_stop = what == FaultKind.STOP.value
         if is_stop and broker in self.stopping:
             return
@@ -250,19 +250,19 @@ class Traffic:
         yield without_none(kind="fault", what=what, broker=broker, peer=peer)
 
     def sends(self, records: Sequence[SentRecord]) -> Iterator[Observation]:
-        """A producer sends these records; only the first time counts."""
+        """The observations that a producer sends these records; none for a record that is sent again."""
         for value in self.records.sends(records):
             yield without_none(kind="fault", what="send", value=value, acks=self.survey.weakest_acks)
 
     def acks(self, records: list[tuple[str, int | None]]) -> Iterator[Observation]:
-        """A producer learns that these records are written, at these offsets; only the first time counts."""
+        """The observations that a producer learns that these records are written, each only for the first time."""
         for value, offset in records:
             if (offset is None or offset >= self.survey.first_offset) and self.records.acks(value, offset):
                 news = None if offset is None or self._is_shown(value, offset) else offset
                 yield without_none(kind="acked", value=value, offset=news, acks=self.survey.weakest_acks)
 
     def _is_shown(self, value: str, offset: int) -> bool:
-        """Whether a follower's log has shown the record at this offset; the search need not remember it then."""
+        """Whether a follower's log has shown the record at this offset, so its acknowledgement need not show it."""
         return any(offset < len(log) and log[offset][0] == value for log in self.shown_logs.values())
 
     def _reads(self, keys: Any) -> Iterator[Observation]:
@@ -355,7 +355,7 @@ class Traffic:
         self.fetched.put(line, (self.count, self.turns, _waits_until(line)))
 
     def _follower(self, follower: int, leader: int | None, fetch: FetchRequest) -> Iterator[Observation]:
-        """A follower that fetches has its log, and has adopted the high watermark of the last answer."""
+        """The observations of a follower that fetches: its log, and the high watermark that it took from an answer."""
         had_records = self.logs.has_records(follower)
         log = self.logs.fetches(follower, fetch)
         if log is not None and (log != self.shown_logs.get(follower, ()) or (had_records and not log)):
@@ -404,7 +404,7 @@ class Traffic:
             yield {"kind": "high_watermark", "broker": line.broker, "high_watermark": value}
 
     def _records(self, broker: int, follower: int | None, entries: Sequence[Entry]) -> Iterator[Observation]:
-        """The records that a leader has sent, which it still has if no other leader was elected and it did not fail."""
+        """The observation that a leader has the records it has sent, as there was no election or fault since."""
         kept = [entry for entry in entries if entry.offset >= self.survey.first_offset]
         view = self.controller.last
         if not kept or view is None or view.leader != broker:
@@ -464,7 +464,7 @@ class Traffic:
                     yield from self._applied(line.broker, before, view, partition)
 
     def _applied(self, broker: int, before: Shown | None, view: View, partition: Any) -> Iterator[Observation]:
-        """The state that a broker showed at a request is applied once the broker answers with another state.
+        """The observation that a broker has applied a state: it showed that state before, and now shows another state.
 
         With KRaft, one thread takes the images of the metadata one after the other: it shows an image to clients, and
         then the partitions apply it (BrokerMetadataPublisher.onMetadataUpdate).
@@ -478,7 +478,7 @@ class Traffic:
             yield {"kind": "applied", "broker": broker, "partition_epoch": epoch}
 
     def sees(self, broker: int | None, view: View) -> Iterator[Observation]:
-        """A broker shows this state of the controller to a client."""
+        """The observation of the controller's state that a broker shows to a client, if the state is news."""
         if broker is not None and view.leader >= 0 and self.controller.contradicts(view):
             yield _shown(broker, view)
         else:
@@ -494,7 +494,7 @@ class Traffic:
             yield {"kind": "fault", "what": ELECT, "unasked": True}
 
     def _is_about_it(self, line: Message) -> bool:
-        """Whether a request names the topic, or names none."""
+        """Whether a request names the topic of the partition, or names no topic."""
         topics = [topic for key in ("topics", "dirs") for topic in listed(line.body, key)]
         topics = [inner for topic in topics for inner in (listed(topic, "topics") or [topic])]
         return not topics or any(self.survey.is_about(topic) for topic in topics)
@@ -511,12 +511,12 @@ def disk(broker: int, log: Log, first: int) -> Observation:
 
 
 def _shown(broker: int | None, view: View) -> Observation:
-    """A state that contradicts other messages, as a broker shows it, or the controller (None)."""
+    """The observation of a state that contradicts other messages, as a broker shows it, or the controller (None)."""
     return without_none(kind="view", **view.keys, broker=broker)
 
 
 def _waits_until(line: Message) -> float | None:
-    """The earliest time at which a broker without new records for this fetch reads its high watermark and answers."""
+    """The earliest time at which a broker without records for this fetch answers it; None: the request does not say."""
     wait: Any = line.body.get("max_wait")
     is_told = isinstance(wait, int | float) and wait >= 0 and line.body.get("min_bytes", 0) != 0
     return line.t + float(wait) if is_told else None
@@ -535,7 +535,7 @@ def _view_in(partition: Any, isr: str) -> View:
 
 
 def _proposed(partition: Any) -> list[int]:
-    """The ISR in a request: with broker epochs since version 3."""
+    """The ISR that an AlterPartition request proposes; since version 3, its members have broker epochs."""
     if partition.get("new_isr") is not None:
         return list(numbers(partition, "new_isr"))
     return [get(member, "broker_id", int) for member in listed(partition, "new_isr_with_epochs")]

@@ -1,14 +1,15 @@
-"""Replays traces of the model `transactions` on a system of transactions, only from outside.
+"""Replays traces of the model `transactions` on a system (a coordinator, partitions, producers), only from outside.
 
-`Acts` has an act for each step of the model, with its name: calls of the application, messages, timers, fail-overs and
-the progress of replication. No act writes a field of a node. follow/recorder/transactions takes random acts. The driver
-takes the steps of a trace. It reads the trace ahead to know how often a client has to send a request again, because
-every step in which a copy arrives needs one. It also tries what the model forbids, and checks that nothing changes.
+`Acts` has a method for each action of the model, with the action's name. A method calls the application, delivers or
+loses messages, fires timers, fails nodes over, or lets replication progress; none writes a field of a node. The driver
+takes the steps of a trace; follow/recorder/transactions calls the methods at random. The driver reads the whole trace
+to know how often a client has to send a request again, because every step in which a copy arrives needs a copy. The
+driver also tries requests that the system must refuse, and checks that nothing changes.
 
-In the model, a producer learns of the outcome as soon as it is decided; if its own request was not carried out, it
-learns this by sending the request again. Kafka answers such a request with CONCURRENT_TRANSACTIONS until every
-partition has its marker and the coordinator has written that (TransactionCoordinator.endTransaction). So no driver
-brings about a step in which a producer learns of an answer that is never sent.
+In the model, a producer learns of the outcome as soon as it is decided; if another request brought the outcome about,
+the producer learns it by sending its own request again. Kafka answers such a request with CONCURRENT_TRANSACTIONS until
+every partition has its marker and the coordinator has written that (TransactionCoordinator.endTransaction). So a step
+in which a producer learns of the outcome earlier cannot be replayed.
 """
 
 from __future__ import annotations
@@ -52,8 +53,8 @@ COMPLETE = (TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT)
 
 
 def why_nobody_answers(trace: Trace) -> str | None:
-    """The first step in which a producer learns of an outcome before an answer, as a reason; None if every outcome is
-    answered.
+    """Why the trace cannot be replayed: its first step in which a producer learns of an outcome that Kafka has not
+    answered yet; None if there is no such step.
     """
     handled: int | None = None
     answered: set[int] = set()
@@ -90,21 +91,21 @@ UNKNOWN = {True: UnknownProducer.ANY_SEQUENCE, False: UnknownProducer.SEQUENCE_Z
 
 
 def switches_of(instance: Instance) -> Switches:
-    """The switches of a system that behaves like the model."""
+    """The protocol switches with which the executable system behaves like this instance of the model."""
     configuration = instance.configuration
     policy = UNKNOWN[bool(configuration.UNKNOWN_PID_ACCEPTED)]
     return with_flags(Switches(TXN_VERIFY=Verification(configuration.TXN_VERIFY), UNKNOWN_PID_POLICY=policy), instance)
 
 
 class Acts:
-    """What a driver does to a system of transactions: one method for each step of the model, with the step's name. The
-    acts are on the system that `begin_with` or `begin` has created last."""
+    """What a driver does to a system: one method for each action of the model, with the action's name. The methods act
+    on the system that `begin_with` or `begin` has created last."""
 
     system: TransactionalCluster
     seen: Observations
 
     def begin_with(self, instance: Instance, bug: str | None) -> None:
-        """Create a system in which the first instance of the producer is initialised."""
+        """Create a system in which the first instance of the producer has its id and epoch."""
         self.configuration = instance.configuration
         epochs = self.configuration.producer_epochs
         first_epoch = LAST_EPOCH + 1 - epochs if epochs else 0
@@ -119,8 +120,8 @@ class Acts:
         self.between_steps()
 
     def between_steps(self) -> None:
-        """Deliver what the model does not distinguish: answers to producers, except those to EndTxn; copies of a record
-        that the log holds; markers that end nothing, to the followers. Partitions look for producers that are gone.
+        """Do what is no step of the model: deliver answers to producers, except those to EndTxn, and copies of a record
+        that the log holds; replicate markers without an open transaction; let partitions forget expired producers.
         """
         system = self.system
         for producer in system.producers:
@@ -168,7 +169,7 @@ class Acts:
         self.system.producers[producer].end_transaction(Control.ABORT)
 
     def producer_learns_of_commit(self, producer: int) -> None:
-        """The answer arrives; without one, the producer sends EndTxn again."""
+        """The coordinator's answer arrives; if no answer is in flight, the producer sends EndTxn again first."""
         answer = self.answer_to(self.system.producers[producer].request)
         if answer is None:
             self.deliver_request(producer)
@@ -184,8 +185,8 @@ class Acts:
     producer_learns_of_abort = producer_learns_of_commit
 
     def _is_known_id(self, answer: Message) -> bool:
-        """Whether the coordinator knows the producer id of this answer. If it has forgotten the next id in a fail-over
-        (KAFKA-20310), an answer that has not arrived before is lost.
+        """Whether the coordinator knows the producer id in this answer. A coordinator that fails over can forget the
+        next id (KAFKA-20310); an answer with this id that has not arrived yet is then lost.
         """
         metadata = self.system.coordinator.states.states[TRANSACTIONAL_ID]
         content = answer.payload
@@ -212,7 +213,7 @@ class Acts:
         self.deliver_request(producer)
 
     def end_txn_is_sent_again(self, producer: int) -> None:
-        """The copy in flight becomes late; an earlier late copy is lost."""
+        """The producer sends EndTxn again; the copy in flight becomes the late one, an earlier late copy is lost."""
         self.drop(self.seen.late_end_txn)
         self.seen.late_end_txn = self.request_of(producer)
         self.system.producers[producer].ask_again()
@@ -230,7 +231,8 @@ class Acts:
         self.system.write_completions()
 
     def coordinator_fails_over(self, late_markers: int = 0) -> int:
-        """Up to this number of markers of the old coordinator are late, the rest is lost; returns how many are late."""
+        """The coordinator moves: at most `late_markers` of its markers stay in flight, the other ones are lost. Returns
+        how many stay."""
         late = 0
         if self.answers_left and any(self.marker_sent_to(leader.number) is not None for leader in self.system.leaders):
             self.answers_left -= 1
@@ -248,12 +250,12 @@ class Acts:
         return late
 
     def marker_outlives_coordinator(self, partition: int, marker: int) -> None:
-        """A marker of a coordinator that has moved is late."""
+        """A marker of a coordinator that has moved stays in flight, and becomes the partition's late marker."""
         self.leave_late(partition, marker)
 
     def coordinator_fails_over_after_append(self, late_markers: int = 0) -> int:
-        """Just before the fail-over, the transition becomes durable and is answered; an answer to InitProducerId is
-        lost."""
+        """Just before the coordinator moves, its pending transition becomes durable and is answered; an answer to
+        InitProducerId is lost."""
         self.system.replicate_transaction_log()
         for message in self.system.messages:
             if isinstance(message.payload, InitProducerIdResponse):
@@ -300,14 +302,14 @@ class Acts:
         self.system.deliver(self.seen.late_markers.pop(partition))
 
     def leave_late(self, partition: int, marker: int) -> None:
-        """This marker becomes late; an earlier late marker is lost."""
+        """This marker becomes the partition's late marker; an earlier late marker is lost."""
         self.drop(self.seen.late_markers.get(partition))
         self.seen.late_markers[partition] = marker
 
     # ------------------------------------------------------------------------------------------------------ partitions
 
     def ask_coordinator(self, partition: int, transaction: int) -> None:
-        """A copy of a record arrives, and the leader's request about it arrives at the coordinator."""
+        """A copy of a record arrives at the leader, and the leader's AddPartitionsToTxn arrives at the coordinator."""
         self.deliver_record(partition, transaction)
         question = self.question_of(partition)
         if question is None:
@@ -318,7 +320,8 @@ class Acts:
     leader_adds_partition = ask_coordinator
 
     def leader_verifies_transaction(self, partition: int, transaction: int) -> None:
-        """The answer to the leader arrives; without one, a further copy of the record makes the leader ask again."""
+        """The coordinator's answer arrives at the leader; if none is in flight, another copy of the record makes the
+        leader ask again."""
         for message in self.answers_to_leader(partition):
             if self.asked.get(message.in_reply_to or 0) == transaction:
                 self.system.deliver(message.number)
@@ -337,7 +340,7 @@ class Acts:
         self.lose_answers_to(partition)
 
     def deliver_record(self, partition: int, transaction: int) -> None:
-        """The copy of the record that was sent first arrives."""
+        """The oldest copy of the record in flight arrives at the partition; without a copy, raises ClusterError."""
         for message in self.copies_in_flight(partition, transaction):
             self.system.deliver(message.number)
             return
@@ -352,20 +355,20 @@ class Acts:
                 yield message
 
     def question_of(self, partition: int) -> Message | None:
-        """The request that the leader has just sent to the coordinator, if any."""
+        """The AddPartitionsToTxn that the leader has just sent to the coordinator; None if it has sent none."""
         last = self.system.messages[-1] if self.system.messages else None
         is_question = last is not None and isinstance(last.payload, AddPartitionsToTxnRequest)
         return last if is_question and last is not None and last.source == partition else None
 
     def answers_to_leader(self, partition: int) -> Iterator[Message]:
-        """The coordinator's answers that the leader waits for."""
+        """The coordinator's answers in flight that the partition's leader still waits for."""
         questions = self.system.leaders[partition].asked
         for message in self.system.messages:
             if isinstance(message.payload, AddPartitionsToTxnResponse) and message.in_reply_to in questions:
                 yield message
 
     def lose_answers_to(self, partition: int) -> None:
-        """Lose the answers of the coordinator that come after an append, and are of no use to the leader."""
+        """Lose the coordinator's answers to a leader that has appended an entry since, and has no use for them."""
         for message in list(self.answers_to_leader(partition)):
             self.system.drop(message.number)
 
@@ -396,7 +399,7 @@ class Acts:
             self.system.drop(answer.number)
 
     def request_of(self, producer: int) -> int:
-        """The producer's request to the coordinator; it is sent again if it is not in flight."""
+        """The number of the producer's request to the coordinator; a request that is not in flight is sent again."""
         asking = self.system.producers[producer]
         if asking.request is None or not self.is_in_flight(asking.request):
             asking.ask_again()
@@ -407,7 +410,7 @@ class Acts:
         self.system.deliver(self.request_of(producer))
 
     def marker_sent_to(self, partition: int) -> int | None:
-        """The number of the marker to which the coordinator awaits the answer of this partition."""
+        """The number of the marker whose answer from this partition the coordinator awaits; None if it awaits none."""
         name = self.system.leaders[partition].name
         return next(
             (number for number, request in self.system.coordinator.markers.sent.items() if request.partition == name),
@@ -415,8 +418,8 @@ class Acts:
         )
 
     def must_be_sent_to(self, partition: int) -> int:
-        """The number of the marker to which the coordinator awaits the answer of this partition. Raises ClusterError if
-        it awaits none."""
+        """The number of the marker whose answer from this partition the coordinator awaits. Raises ClusterError if it
+        awaits none."""
         sent = self.marker_sent_to(partition)
         if sent is None:
             raise ClusterError(f"the coordinator awaits no answer to a marker for partition {partition}")
@@ -434,11 +437,11 @@ class TransactionsDriver(Acts):
     """Replays traces one after the other, each on a new system. The methods are those of `System` (system.py)."""
 
     def __init__(self, bug: str | None = None) -> None:
-        """With `bug`, the systems have a seeded bug."""
+        """`bug`: the name of the bug that the systems get, if any."""
         self.bug = bug
 
     def begin(self, trace: Trace) -> None:
-        """Create a system in which the first instance of the producer is initialised."""
+        """Create a system in which the first instance of the producer has its id and epoch."""
         self.trace, self.position = trace, 0
         self.spare_end_txns: dict[int, list[int]] = {}
         self.copies: dict[int, int] = {}
@@ -456,16 +459,16 @@ class TransactionsDriver(Acts):
         self.between_steps()
 
     def observe(self) -> dict[str, Any]:
-        """The values of all variables of the model, except the budgets, which a system does not have."""
+        """The values of all variables of the model, except the budgets: a system does not count the faults left."""
         self.seen.note(self.system)
         return project(self.system, self.seen, self.configuration)
 
     # -------------------------------------------------------------------------------------- what the model does not do
 
     def _try_what_is_refused(self) -> None:
-        """Do what has no step in the model here, because it changes nothing: the coordinator's thread looks for
-        complete transactions; a copy of a late marker arrives, which the partition refuses; so does a copy of a record
-        while a different transaction is open.
+        """Try what is no step of the model in this state, because the system must refuse it: the coordinator's thread
+        looks for complete transactions; at a partition arrives a copy of a late marker, or a copy of a record while a
+        different transaction is open.
         """
         now = State(self.trace.instance, self.trace.states[self.position])
         if not self._is_possible("coordinator_completes_transaction"):
@@ -523,7 +526,7 @@ class TransactionsDriver(Acts):
         self._send_copies_of_end_txn(producer)
 
     def _send_copies_of_end_txn(self, producer: int) -> None:
-        """As many copies of EndTxn as the trace has late ones."""
+        """Send as many further copies of the producer's EndTxn as become late in the rest of the trace."""
         for step in self._later():
             if step.action in ASKS_NO_MORE and step.ordinals in ((producer,), ()):
                 break
@@ -536,7 +539,7 @@ class TransactionsDriver(Acts):
         self.seen.late_end_txn = self.spare_end_txns[producer].pop(0)
 
     def coordinator_handles_late_end_txn(self) -> None:
-        """All copies of an EndTxn are alike: if a producer awaits the answer to one of them, that copy arrives."""
+        """A late EndTxn arrives. All its copies are alike: if a producer awaits the answer to one, this one arrives."""
         late, self.seen.late_end_txn = self.seen.late_end_txn, None
         (content,) = [message.payload for message in self.system.messages if message.number == late]
         for number, producer in enumerate(self.system.producers):
@@ -546,13 +549,13 @@ class TransactionsDriver(Acts):
         self.system.deliver(-1 if late is None else late)
 
     def coordinator_fails_over(self, late_markers: int = 0) -> int:
-        """Markers of the old coordinator are lost, except as many as are late in the model."""
+        """The coordinator moves, and as many of its markers stay in flight as the model allows; the rest is lost."""
         return super().coordinator_fails_over(
             State(self.trace.instance, self.trace.states[self.position - 1]).late_markers_left
         )
 
     def marker_outlives_coordinator(self, partition: int, marker: int) -> None:
-        """The marker becomes late, and so does a copy of it, which arrives when the partition refuses it."""
+        """The marker becomes late, and so does a copy of it, which arrives when the partition must refuse it."""
         self.system.disconnect(marker)
         self.system.send_markers(partition)
         super().marker_outlives_coordinator(partition, marker)
@@ -563,7 +566,7 @@ class TransactionsDriver(Acts):
         self.drop(self.copies.pop(partition, None))
 
     def leave_late(self, partition: int, marker: int) -> None:
-        """This marker becomes late; an earlier late marker is lost, and so is its copy."""
+        """This marker becomes the partition's late marker; an earlier one is lost, and so is its copy."""
         self.drop(self.copies.pop(partition, None))
         super().leave_late(partition, marker)
 

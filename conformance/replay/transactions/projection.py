@@ -1,6 +1,7 @@
-"""The model's view of a system of transactions: each variable of the model, from what can be observed of the system.
+"""Computes each variable of the model `transactions` from what can be observed of the executable system.
 
-A marker that ends nothing takes an offset in Kafka and the system, and none in the model: such entries are left out.
+A marker without an open transaction before it takes an offset in the log of Kafka and of the system, but none in the
+model; so these markers are left out.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ def number_of(payload: str) -> int:
 
 @dataclass
 class Observations:
-    """What the driver knows of a system. Partitions are named by their numbers."""
+    """What the driver has observed of a system so far. Partitions are given by their numbers."""
 
     late_markers: dict[int, int] = field(default_factory=dict)
     """By partition: the message of a late marker."""
@@ -77,16 +78,17 @@ class Observations:
     """The producer ids that were taken at the end of a transaction."""
 
     def number_of(self, producer_id: int, producer_epoch: int) -> int:
-        """The number of an epoch in the model: the epochs of an id taken at the end of a transaction follow those of
-        the first id; the epochs of an id taken by InitProducerId come one later.
+        """The model's number for an epoch of a producer id. The model numbers the epochs of all ids in one row: after
+        those of the first id, those of an id taken at the end of a transaction follow directly, and those of an id
+        taken by InitProducerId one number later.
         """
         if producer_id <= FIRST_PRODUCER_ID:
             return producer_epoch - (self.first_epoch if producer_epoch >= 0 else 0)
         return producer_epoch + LAST_EPOCH + 2 - self.first_epoch + (producer_id not in self.taken_at_end)
 
     def note(self, system: TransactionalCluster) -> None:
-        """Add an observation: a decision that became durable is about the last transaction that began with the epoch
-        that the coordinator had.
+        """Add an observation of the system. A decision that has become durable since the last observation is that of
+        the last transaction with the producer id and epoch that the coordinator had then.
         """
         states = system.coordinator.states
         durable, pending = states.states[TRANSACTIONAL_ID], states.pending.get(TRANSACTIONAL_ID)
@@ -112,8 +114,8 @@ class Observations:
         self.known = knowing
 
     def _note_what_is_verified(self, leader: TransactionLeader, *, is_forgotten: bool) -> None:
-        """A transaction stays confirmed until something is appended, even if its record is refused then. A copy of a
-        record that the log holds does not count.
+        """Note which transaction the coordinator last confirmed to a partition's leader. It stays confirmed until an
+        entry is appended, even if its record is refused. The copy of a record that the log holds does not count.
         """
         at, held = leader.number, {record.payload for record in leader.log.records}
         verified = [payload for payload in leader.verified if payload not in held]
@@ -134,7 +136,7 @@ def begun_in(system: TransactionalCluster) -> Iterator[tuple[int, tuple[int, Tra
 
 
 def entries_of(leader: TransactionLeader) -> list[Record]:
-    """The log without the markers that end nothing."""
+    """The entries of a partition's log, without markers that have no open transaction before them."""
     entries: list[Record] = []
     for record in leader.log.records:
         if record.control is None or (entries and entries[-1].control is None):
@@ -143,12 +145,12 @@ def entries_of(leader: TransactionLeader) -> list[Record]:
 
 
 def replicated_entries_of(leader: TransactionLeader) -> int:
-    """The number of entries of the log, without the markers that end nothing, below the high watermark."""
+    """The number of entries below the high watermark, counted as in `entries_of`."""
     return sum(record.offset < leader.log.high_watermark for record in entries_of(leader))
 
 
 def project(system: TransactionalCluster, observations: Observations, sizes: Any) -> dict[str, Any]:
-    """The variables of the model, except the budgets. `sizes` is the configuration of the model."""
+    """The values of the model's variables, except the budgets. `sizes` is the configuration of the model."""
     return {
         **_coordinator(system, observations, sizes),
         **_markers(system, observations, sizes),

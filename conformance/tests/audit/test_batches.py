@@ -92,10 +92,10 @@ def test_a_changed_byte_is_noticed(byte):
         (batch(0, ["a"]) + bytes(99), BatchError, 69, "only zeros from here to the end, 99 bytes"),
         (batch(0, ["a"])[:60], BatchError, 0, "the file has only 60 of the 69 bytes of this batch"),
         (batch(0, ["a"])[:68], BatchError, 0, "the file has only 68 of the 69 bytes of this batch"),
-        (batch(0, ["a"], count=2), BatchError, 0, "2 records from offset 0 to offset 0 make no batch"),
-        (batch(-1, ["a"]), BatchError, 0, "1 records from offset -1 to offset -1 make no batch"),
-        (batch(0, ["a"], last_delta=-1), BatchError, 0, "1 records from offset 0 to offset -1 make no batch"),
-        (batch((1 << 63) - 1, ["a"]), BatchError, 0, "1 records from offset 9223372036854775807 to offset"),
+        (batch(0, ["a"], count=2), BatchError, 0, "a batch cannot have 2 records from offset 0 to offset 0"),
+        (batch(-1, ["a"]), BatchError, 0, "a batch cannot have 1 records from offset -1 to offset -1"),
+        (batch(0, ["a"], last_delta=-1), BatchError, 0, "a batch cannot have 1 records from offset 0 to offset -1"),
+        (batch((1 << 63) - 1, ["a"]), BatchError, 0, "a batch cannot have 1 records from offset 9223372036854775807"),
     ],
 )
 def test_what_is_no_batch(data, kind, byte, statement):

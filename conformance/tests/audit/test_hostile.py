@@ -119,7 +119,7 @@ def test_a_checkpoint_that_is_none(capsys, real, name, content, line):
     ("data", "line"),
     [
         (b"", "byte 0: it has 0 bytes, and a snapshot has at least 10; copy it again"),
-        (b"\0\2" + snapshot()[2:], "byte 0: a snapshot of version 2; version 1 is read"),
+        (b"\0\2" + snapshot()[2:], "byte 0: a snapshot of version 2; only version 1 can be read"),
         (snapshot()[:-1] + b"\1", "byte 2: its header says CRC 48674bc7, but its bytes have ba0cc8c4; copy it again"),
         (snapshot((1, 0, 0, 0, -1))[:-1], "byte 2: its header says CRC "),
     ],
@@ -139,7 +139,7 @@ def test_a_snapshot_of_fewer_entries_than_it_says(capsys, tmp_path):
     )
     (error,) = lines_of(told.errors, tmp_path / "broker1" / "t-0")
     assert (
-        error == "conform: 00000000000000000001.snapshot: byte 6: 1000 entries do not fit its 56 bytes; copy it again"
+        error == "conform: 00000000000000000001.snapshot: byte 6: its 56 bytes do not fit 1000 entries; copy it again"
     )
 
 

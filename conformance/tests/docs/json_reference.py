@@ -13,9 +13,9 @@ SCHEMA: dict[str, Any] = json.loads((PROJECT / "docs" / "json.schema.json").read
 OPENING = """\
 # The JSON object of `check`
 
-With `--json`, `check` prints one object on standard output. [`json.schema.json`](json.schema.json) is its JSON Schema
-(draft 2020-12), and a test validates the output of every form of the command against it. This page is made from the
-schema: `python -m conformance.tests.docs.json_reference > docs/json.md`.
+With `--json`, `check` prints one object on standard output. [`json.schema.json`](json.schema.json) is the JSON Schema
+(draft 2020-12) of this object. For every [form](#forms) of the object, a test validates the output of `check` with the
+schema. This page is made from the schema: `python -m conformance.tests.docs.json_reference > docs/json.md`.
 
 ```console
 $ check examples/two_phase_commit --json

@@ -235,7 +235,7 @@ def test_the_loss_on_0_10_2_is_written_as_a_replayable_trace(conform):
         ("run --missing 2", "--missing 2: not a share between 0 and 1"),
         ("run --protocol 0.12", "0.12"),
         ("run --switch TRUNC", "TRUNC: not a name with a value; write it as --switch NAME=VALUE"),
-        ("run --switch TRUNK=KIP101", "kafka has no TRUNK; did you mean TRUNC?"),
+        ("run --switch TRUNK=KIP101", "kafka has no entry or switch TRUNK; did you mean TRUNC?"),
         ("run --bug hw", "invalid choice: 'hw'"),
         ("run --bug copy_appended", "copy_appended is no bug of a system that replays kafka; choose one of hw_"),
         ("run --model transactions --bug hw_off_by_one", "hw_off_by_one is no bug of a system that replays"),
@@ -250,8 +250,8 @@ def test_the_loss_on_0_10_2_is_written_as_a_replayable_trace(conform):
         ("run --log log.ndjson/x", "log.ndjson/x: File exists; write the log elsewhere, with --log FILE"),
         (
             "run --steps 5 --set unclean_elections=1",
-            "unclean_elections=1: runs are recorded without it, or choose it themselves; leave it out, or replay walks:"
-            " conform replay --walks 100",
+            "unclean_elections=1: recorded runs cannot have it, or choose it at random; leave it out, or replay walks"
+            " with it: conform replay --walks 100",
         ),
     ],
 )

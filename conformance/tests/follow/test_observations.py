@@ -471,7 +471,7 @@ BAD_LINES = """\
 {"n":1,"kind":"metadata","isr":[1]} | 2: leader is missing;
 {"n":1,"kind":"metadata","leader":1,"isr":1} | 2: isr is 1; it has to be a list of brokers
 {"n":1,"kind":"fault","what":"explode","broker":1} | 2: unknown fault "explode"; there are: kill -9
-{"n":1,"kind":"fault","what":"freeze","broker":3} | 2: broker 3 is unknown;
+{"n":1,"kind":"fault","what":"freeze","broker":3} | 2: broker 3 is unknown:
 {"n":1,"kind":"fault","what":"thaw","broker":1} | 2: thaw: broker 1 runs from the start;
 {"n":1,"kind":"fault","what":"kill -9","broker":1} & {"n":2,"kind":"fault","what":"kill -9","broker":1}
   | 3: kill -9: broker 1 is killed since line 2; correct the line, or add the missing one

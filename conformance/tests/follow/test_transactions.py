@@ -240,7 +240,7 @@ def test_transactions_have_no_brokers(tmp_path: Path) -> None:
     [
         ({"protocol": "2.4"}, "transactions has no protocol 2.4; 0.11 stands for it"),
         ({"bug": "hw_off_by_one"}, "hw_off_by_one is no bug of a system that replays transactions"),
-        ({"given": {"replicas": "3"}}, "transactions has no replicas"),
+        ({"given": {"replicas": "3"}}, "transactions has no entry or switch replicas"),
         ({"missing": 1.5}, "missing=1.5: a share is between 0 and 1"),
     ],
 )

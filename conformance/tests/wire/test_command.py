@@ -51,14 +51,14 @@ def test_it_advertises_the_ports_of_a_proxy(capfd):
         (["--advertise", "9"], "--advertise needs --port: the proxy has to know where the brokers listen"),
         (
             ["--trace", "x", "--port", "9", "--advertise", "9"],
-            "--advertise is for a proxy, and a trace is played without one; leave --advertise out",
+            "--advertise is for a proxy, but a trace is played without a proxy; leave --advertise out",
         ),
         (["--host", "0.0.0.0"], "--host 0.0.0.0: clients cannot connect to it; give an address of this machine"),
         (["--host", "0"], "--host 0: clients cannot connect to it; give an address of this machine"),
         (["--host", ""], "--host : clients cannot connect to it; give an address of this machine"),
         (
             ["--host", "192.0.2.1"],
-            "192.0.2.1:0: Cannot assign requested address; choose a different one with --port or --host",
+            "192.0.2.1:0: Cannot assign requested address; choose another address with --port or --host",
         ),
         (
             ["--trace", "nothing.json"],
@@ -75,7 +75,7 @@ def test_a_taken_port_is_one_line(capfd):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         assert conform(["serve", "--port", str(port)]) == USAGE
-        line = f"127.0.0.1:{port}: Address already in use; choose a different one with --port or --host"
+        line = f"127.0.0.1:{port}: Address already in use; choose another address with --port or --host"
         assert capfd.readouterr() == ("", f"conform: {line}\n")
 
 

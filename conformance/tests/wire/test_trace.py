@@ -97,7 +97,7 @@ IMPOSSIBLE = {
     "kafka_snapshot_forgets_batches": "a broker handles one request of a connection at a time",
     "kafka_unknown_producer_out_of_order": "a broker handles one request of a connection at a time",
     # Unlike Kafka's client up to 2.4, that of librdkafka takes a new epoch.
-    "kafka_numbers_from_zero": "something else at step 9: it numbers record b 0 in another epoch",
+    "kafka_numbers_from_zero": "something else at step 9: it gives record b number 0 in another epoch",
 }
 """The traces that no real client can take part in, and why."""
 
@@ -437,5 +437,5 @@ def test_a_client_that_does_something_else_is_undecided(tmp_path, capfd):
     assert out.splitlines() == [
         f"{path}: kafka/2.1, 2 steps",
         "  1  producer_appends_in_transaction at 0 in 0",
-        f"{path}: UNDECIDED: step 2 commits transaction 0 before record a is acknowledged; a producer waits for that",
+        f"{path}: UNDECIDED: step 2 commits transaction 0 before record a is acknowledged; a producer waits until then",
     ]

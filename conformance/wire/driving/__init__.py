@@ -1,4 +1,4 @@
-"""The cluster in real time, and the waiting for its answers.
+"""Runs the cluster in real time, and waits for its answers to clients.
 
 In:  a cluster; requests of clients.
 Out: the cluster's answers.

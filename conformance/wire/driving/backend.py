@@ -2,8 +2,8 @@
 
 Groups are kept in the memory of the server: the topic __consumer_offsets and its replication are left out. A group has
 at most one member and needs no rebalancing: the member is the leader, and assigns the partition to itself. Another
-consumer is refused, as with group.max.size=1 (KIP-389). The fact sheet does not cover groups: this is just what one
-consumer needs.
+consumer is refused, as with group.max.size=1 (KIP-389). The fact sheet does not cover groups: only the part of them
+that one consumer needs is here.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ NOTHING: Committed = (-1, "")
 
 
 class Groups:
-    """The offsets that consumer groups have committed, and the offsets in transactions that have not ended."""
+    """Stores the offsets that consumer groups have committed, and those sent in transactions that have not ended."""
 
     def __init__(self) -> None:
         self._committed: dict[At, Committed] = {}
@@ -75,7 +75,7 @@ class Groups:
 
 @dataclass
 class Member:
-    """The member of a group: its generation, its assignment, and when it was last heard of."""
+    """The member of a group: its generation, its assignment, and the time of its last request (`heard`, in ms)."""
 
     name: str
     generation: int
@@ -85,7 +85,7 @@ class Member:
 
 
 class Membership:
-    """The only member of each consumer group."""
+    """Stores the only member of each consumer group; answers the member's requests."""
 
     def __init__(self) -> None:
         self._members: dict[str, Member] = {}
@@ -93,8 +93,8 @@ class Membership:
         self._generations = itertools.count(1)
 
     def join(self, group: str, name: str, session_timeout: int, now: int) -> tuple[ErrorCode, Member | None]:
-        """Let a consumer become the member of a group, or stay its member in a new generation; an empty name requests a
-        new name."""
+        """Let a consumer become the member of a group, or the present member join again in a new generation. An empty
+        `name` requests a new name. Returns an error and None, or no error and the member."""
         present = self._members.get(group)
         if present is not None and now - present.heard > present.session_timeout:
             present = None
@@ -109,7 +109,7 @@ class Membership:
     def sync(
         self, group: str, name: str, generation: int, assignments: dict[str, bytes], now: int
     ) -> tuple[ErrorCode, bytes]:
-        """Take the assignment that the member, which is the leader, has made."""
+        """Store the assignment that the member, as leader of its group, has made; returns an error, the assignment."""
         code = self.heartbeat(group, name, generation, now)
         if code is not ErrorCode.none:
             return code, b""
@@ -118,7 +118,7 @@ class Membership:
         return code, member.assignment
 
     def heartbeat(self, group: str, name: str, generation: int, now: int) -> ErrorCode:
-        """Note that the member of a group is alive."""
+        """Note that the member of a group is alive; returns an error if another member or generation is current."""
         member = self._members.get(group)
         if member is None or member.name != name:
             return ErrorCode.unknown_member_id
@@ -128,7 +128,7 @@ class Membership:
         return ErrorCode.none
 
     def leave(self, group: str, name: str) -> ErrorCode:
-        """Take the member out of its group."""
+        """Take the member out of its group; returns an error if another consumer, or none, is the member."""
         member = self._members.get(group)
         if member is None or member.name != name:
             return ErrorCode.unknown_member_id
@@ -147,10 +147,10 @@ class Disconnected(Exception):
 
 
 class Moves(Protocol):
-    """Brings the cluster up to date (pump.py)."""
+    """The part of `Pump` (pump.py) that `Backend` needs."""
 
     def run(self) -> None:
-        """Bring the cluster up to date."""
+        """Do in the cluster what is due by now."""
 
 
 class Backend:
@@ -171,7 +171,7 @@ class Backend:
         return [each for each in self.cluster.brokers if self.cluster.is_running(each)]
 
     def leader_told_by(self, broker: int, client: str) -> tuple[int, int]:
-        """The leader and its epoch, as far as a broker knows; NO_LEADER if it knows none that runs."""
+        """The leader and its epoch, as this broker knows them; NO_LEADER for a leader that is unknown or down."""
         leader, epoch = self.cluster.leader_known_to(broker)
         return (leader if leader is not None and self.cluster.is_running(leader) else NO_LEADER, epoch)
 

@@ -1,5 +1,4 @@
-"""Shared by the server and the proxy: the name of the partition, the default address, and functions that take
-events."""
+"""Shared by the server and the proxy: the partition's name, the default address, and functions that report events."""
 
 from __future__ import annotations
 
@@ -19,7 +18,7 @@ LONGEST_LINE = 300
 
 
 class PortError(OSError):
-    """A port that is not available; the message is one line."""
+    """A port cannot be listened on; the message gives the port and the reason in one line."""
 
 
 Tell = Callable[[str], None]

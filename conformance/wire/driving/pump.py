@@ -1,8 +1,8 @@
 """Drives a cluster in real time: messages, timers, the controller, the transaction coordinator.
 
-Messages arrive at once, in the order in which they were sent. A broker that is down or frozen for longer than the
-session timeout is given up by the controller, which elects the first live member of the ISR. Without a live member the
-partition has no leader, unless unclean elections are enabled.
+Messages arrive immediately, in the order in which they were sent. The controller gives up a broker that is down or
+frozen for longer than the session timeout. If this broker was the leader, the controller elects the first live member
+of the ISR. If no member is live, the partition has no leader, unless unclean elections are enabled.
 """
 
 from __future__ import annotations
@@ -63,11 +63,11 @@ class Pump:
         self._told = self._cluster.controller_metadata()
 
     def lose_answer(self) -> None:
-        """Lose the next answer to a producer outside of the cluster: its connection breaks."""
+        """Lose the cluster's next answer to a real producer, whose connection then breaks."""
         self._answers_to_lose += 1
 
     def run(self) -> None:
-        """Do in the cluster what is due by now: deliver messages, fire timers, and end sessions."""
+        """Do in the cluster what is due by now: deliver messages, fire timers, end the sessions of absent brokers."""
         cluster = self._cluster
         cluster.advance(max(0, int((self.now() - self._began) * 1000) - cluster.now))
         self._fire_timers()
@@ -98,7 +98,8 @@ class Pump:
                 return
 
     def _deliver(self, message: Message) -> bool:
-        """Deliver a message, unless an earlier one of this round took it away, or its destination is frozen."""
+        """Deliver a message, or lose it. Returns False if its destination is frozen, or if an earlier delivery of this
+        round has removed it."""
         destination = message.destination
         if message not in self._cluster.messages():
             return False

@@ -1,5 +1,5 @@
 """The bytes of Kafka's protocol: requests, responses, record batches.
 
-In:  bytes, which may be anything; values of responses.
+In:  bytes from clients, which may be anything; responses as kio's dataclasses.
 Out: requests and batches; bytes of responses.
 """

@@ -1,8 +1,8 @@
 """Record batches, in the format of 0.11 and later.
 
-As in Kafka, the bytes of a producer's batch are kept; a broker writes only its offset and leader epoch into them. They
-are the payload of the batch's first record in the cluster, one character for each byte. Any other payload is text, the
-value of a record without a key. Compressed batches are refused.
+As in Kafka, a broker keeps the bytes of a producer's batch, and writes only the base offset and the leader epoch into
+them. In the cluster, the first record of the batch has these bytes as its payload, one character for each byte. Any
+other payload is a text, the value of a record without a key. Compressed batches are refused.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class BatchError(Exception):
 
 @dataclass(frozen=True)
 class Batch:
-    """A producer's batch: its bytes as text, its number of records, its stamp, and the values for people to read."""
+    """A producer's batch: its bytes as text, its number of records, its producer's stamp, and its values as text."""
 
     payload: str
     records: int
@@ -85,9 +85,9 @@ def batch_of(data: bytes | None) -> Batch:
 
 
 def bytes_of(records: Sequence[Record], most: int) -> bytes:
-    """The batches of these records, up to about `most` bytes, and at least one.
+    """The bytes of the batches with these records: at least one batch, and further ones up to about `most` bytes.
 
-    A batch that is cut off is left out: in Kafka its remains would be gone (records.py).
+    A batch whose last records were truncated is left out: Kafka would have removed the whole batch (records.py).
     """
     data = b""
     for batch in _batches(records):

@@ -80,7 +80,7 @@ BEFORE_2_1 = (*BEFORE_0_11, "0.11", "2.0")
 
 
 def versions_of(protocol: str) -> dict[Api, tuple[int, int]]:
-    """The APIs of a release, with their first and last versions."""
+    """The APIs that a broker of this release answers, with the first and the last version of each API."""
     lacking = SINCE_0_11 if protocol in BEFORE_0_11 else frozenset()
     if protocol in BEFORE_2_1:
         lacking |= {Api.OFFSET_FOR_LEADER_EPOCH}
@@ -104,7 +104,7 @@ class Request:
     is_unsupported: bool = False
 
     def make(self, name: str, /, **values: Any) -> Any:
-        """An entity of the response; values of fields that this version does not have are left out."""
+        """Make kio's dataclass `name` for the response; values for fields that the version lacks are left out."""
         entity, names = _entity(self.api, 0 if self.is_unsupported else self.version, name)
         values_with_throttle = {"throttle_time": NO_THROTTLE, **values}
         return entity(**{each: value for each, value in values_with_throttle.items() if each in names})
@@ -124,12 +124,12 @@ def decode(data: bytes, versions: Mapping[Api, tuple[int, int]]) -> Request:
     header = read(schema.__header_schema__, cursor)
     body = read(schema, cursor)
     if cursor.left:
-        raise MalformedError(f"{cursor.left} bytes after the end of a request {Api(key).name}")
+        raise MalformedError(f"{cursor.left} bytes after the end of the request, {Api(key).name}")
     return Request(Api(key), version, header.correlation_id, header.client_id or "", body)
 
 
 def encode(request: Request, response: Any) -> bytes:
-    """The frame of a response."""
+    """The bytes of a response to this request: a frame that begins with its size."""
     schema = load_response_schema(request.api, 0 if request.is_unsupported else request.version)
     header: Any = schema.__header_schema__
     with io.BytesIO() as buffer:

@@ -48,9 +48,9 @@ class Cursor:
         return len(self._data) - self._at
 
     def take(self, count: int) -> bytes:
-        """The next bytes. Raises MalformedError if there are fewer."""
+        """The next `count` bytes. Raises MalformedError if fewer are left."""
         if not 0 <= count <= self.left:
-            raise MalformedError(f"it gives a length of {count}, but has only {self.left} bytes left")
+            raise MalformedError(f"the frame gives a length of {count}, but has only {self.left} bytes left")
         self._at += count
         return self._data[self._at - count : self._at]
 
@@ -60,7 +60,7 @@ class Cursor:
         return int(value)
 
     def count(self, values: int) -> None:
-        """Called with the number of elements of a list, which subclasses may bound. Raises MalformedError."""
+        """Called with the number of elements of a list before the list is read; subclasses may raise MalformedError."""
 
     def varint(self) -> int:
         """The next unsigned integer of variable length."""
@@ -73,10 +73,10 @@ class Cursor:
         raise MalformedError("an integer of more than 5 bytes")
 
     def length(self, form: str, *, compact: bool) -> int | None:
-        """The length of a string or an array; None if it is null. Raises MalformedError."""
+        """Read the length of a string or an array; None for a null string or array. Raises MalformedError."""
         count = self.varint() - 1 if compact else self.integer(form)
         if not -1 <= count <= self.left:
-            raise MalformedError(f"it gives a length of {count}, but has only {self.left} bytes left")
+            raise MalformedError(f"the frame gives a length of {count}, but has only {self.left} bytes left")
         return None if count < 0 else count
 
 
@@ -94,8 +94,8 @@ def read(schema: Any, cursor: Cursor) -> Any:
 
 @cache
 def _readers(schema: Any) -> tuple[tuple[tuple[str, Read], ...], dict[int, tuple[str, Read]], dict[str, None]]:
-    """The reader of each field: fields without a tag in their order, and fields with a tag by their tags. The third
-    item are fields with a tag for which kio has no default; if they are absent, they are null.
+    """A function that reads each field: for fields without a tag in their order, for tagged fields by tag. The third
+    item lists the tagged fields for which kio has no default: such a field is null if it is absent.
     """
     hints = get_type_hints(schema)
     # The header's only string is never compact.
@@ -146,12 +146,12 @@ def _entity(cursor: Cursor, schema: Any) -> Any:
 
 
 def _nullable_entity(cursor: Cursor, schema: Any) -> Any:
-    """An entity after a byte that is negative if it is null."""
+    """Read an entity that may be null: the byte before the entity is negative if it is null."""
     return None if cursor.integer(">b") < 0 else read(schema, cursor)
 
 
 def _uuid(cursor: Cursor) -> uuid.UUID | None:
-    """An id; all zeros stand for none."""
+    """Read a UUID; None if all its bytes are zero."""
     value = uuid.UUID(bytes=cursor.take(16))
     return value if value.int else None
 
@@ -167,14 +167,14 @@ def _string(cursor: Cursor, compact: bool, nullable: bool) -> str | None:
 def _bytes(cursor: Cursor, form: str, compact: bool, nullable: bool) -> bytes | None:
     length = cursor.length(form, compact=compact)
     if length is None and not nullable:
-        raise MalformedError("null where a value has to be")
+        raise MalformedError("null in a field that must have a value")
     return None if length is None else cursor.take(length)
 
 
 def _array(cursor: Cursor, element: Read, compact: bool, nullable: bool) -> tuple[Any, ...] | None:
     length = cursor.length(">i", compact=compact)
     if length is None and not nullable:
-        raise MalformedError("null where a list has to be")
+        raise MalformedError("null in a field that must have a list")
     if length is None:
         return None
     cursor.count(length)
@@ -191,9 +191,9 @@ def _tagged_fields(cursor: Cursor, readers: dict[int, tuple[str, Read]]) -> dict
             cursor.take(size)
             continue
         if size > left:
-            raise MalformedError(f"it gives a length of {size}, but has only {left} bytes left")
+            raise MalformedError(f"the frame gives a length of {size}, but has only {left} bytes left")
         name, reader = readers[tag]
         values[name] = reader(cursor)
         if left - cursor.left != size:
-            raise MalformedError(f"a tagged field of {left - cursor.left} bytes that announces {size}")
+            raise MalformedError(f"a tagged field has {left - cursor.left} bytes, but announces {size}")
     return values

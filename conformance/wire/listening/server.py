@@ -89,7 +89,7 @@ class Server:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        """Close every connection and every port. If an error has already ended the driving of the cluster, raise it."""
+        """Close every connection and every port. Raises the error that has ended the driving of the cluster, if any."""
         ticking = self.ticking
         assert ticking is not None
         ticking.cancel()
@@ -102,7 +102,7 @@ class Server:
             await ticking
 
     def advertise(self, ports: Mapping[int, int]) -> None:
-        """Give clients these ports of a proxy, by broker, instead of those where the brokers listen."""
+        """Give clients these ports of a proxy, by broker, instead of the ports where the brokers listen."""
         self.backend.addresses = {broker: (host, ports[broker]) for broker, (host, _) in self._listening.items()}
 
     async def follow(self) -> None:
@@ -205,7 +205,7 @@ async def _frame(reader: asyncio.StreamReader) -> bytes | None:
     except asyncio.IncompleteReadError as error:
         if error.partial or error.expected != 4:
             raise MalformedError(
-                f"the client ended it after {len(error.partial)} of {error.expected} bytes of a frame"
+                f"the client closed it after {len(error.partial)} of {error.expected} bytes of a frame"
             ) from None
         return None
 

@@ -1,4 +1,4 @@
-"""Serves a cluster until it is interrupted; a person causes faults by commands of one line."""
+"""Serves a cluster until Ctrl-C; meanwhile the person who runs it causes faults by typed commands."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Faults:
 class Address:
     """Where the brokers listen: a host, and the port of broker 0 (0: the system chooses).
 
-    `advertised` is the port of broker 0 given to clients (0: where it listens). The other brokers have the next ports.
+    `advertised` is the port of broker 0 that clients receive (0: where it listens). Other brokers have the next ports.
     """
 
     host: str
@@ -88,7 +88,7 @@ async def serve(
 ) -> bool:
     """Serve until Ctrl-C, or for `seconds`; returns whether it was interrupted.
 
-    `tell` takes one line per event; `started` takes the addresses of the brokers. Raises PortError.
+    `tell` takes one line per event; `started` takes the brokers' addresses, once they listen. Raises PortError.
     """
     pump = Pump(cluster, tell, unclean=unclean)
     backend = Backend(cluster, pump, topic, tell)

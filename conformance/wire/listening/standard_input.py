@@ -1,4 +1,4 @@
-"""Commands of one line, from the person who runs a server."""
+"""Reads commands from standard input, one a line, while a server or a proxy runs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Obey = Callable[[str], None]
 
 @contextmanager
 def commands(obey: Obey) -> Iterator[None]:
-    """Read commands as they come, in the running loop."""
+    """Within this context, give each line of standard input to `obey` when it comes, in the running asyncio loop."""
     loop = asyncio.get_running_loop()
     try:
         number = sys.stdin.fileno()

@@ -1,11 +1,11 @@
 """Bodies of requests and responses, and the record batches in them, as plain values.
 
 In:  the API, its version, and a frame, which may be anything.
-Out: values for JSON, with the names of Kafka's fields (kio's schemas), and for batches with the words of the recordings
-     of Kafka 3.9; or UndecodedError with the reason. A batch that cannot be read is one entry with the reason and its
-     size.
+Out: values for JSON, with the names of Kafka's fields (kio's schemas), and for batches with the field names of the
+     recordings of Kafka 3.9; or UndecodedError with the reason. A batch that cannot be read is one entry with the
+     reason and its size.
 
-Times are seconds, as in the recordings of Kafka 3.9, and errors have names. An id of zeros is null.
+Times are seconds, as in the recordings of Kafka 3.9, and errors have names. A UUID of zeros is null.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ MOST_BYTES = 16 << 20
 
 
 def batches_of(data: bytes, cursor: Cursor) -> list[dict[str, Any]]:
-    """The record batches in some bytes, as values for JSON. `cursor` counts the values. Raises MalformedError if they
+    """The record batches in some bytes, as values for JSON. `cursor` counts batches and records; MalformedError if they
     are too many."""
     return list(_batches(data, cursor))
 
@@ -110,12 +110,12 @@ class UndecodedError(Exception):
 
 
 def name_of(key: int) -> str:
-    """Kafka's name of an API, such as AlterPartition. Unknown ones are named by their key."""
+    """Kafka's name of an API, such as AlterPartition; an unknown API is named by its key."""
     return "".join(part.capitalize() for part in NAMES[key].split("_")) if key in NAMES else f"api {key}"
 
 
 def body_of(kind: str, key: int, version: int, frame: bytes) -> Any:
-    """The body of a request or a response. Raises UndecodedError."""
+    """The body of a request or a response, as values for JSON. Raises UndecodedError."""
     if key in SECRET:
         raise UndecodedError(f"{name_of(key)} may contain secrets")
     try:
@@ -138,7 +138,7 @@ def _body(kind: str, key: int, version: int, frame: bytes) -> Any:
     except MalformedError as error:
         raise UndecodedError(str(error)) from None
     if cursor.left:
-        raise UndecodedError(f"{cursor.left} bytes after the end of {name_of(key)} {version}")
+        raise UndecodedError(f"{cursor.left} bytes after the end of {name_of(key)}, version {version}")
     return body
 
 
@@ -151,7 +151,7 @@ def _schema(kind: str, key: int, version: int) -> Any:
 
 
 class Bounded(Cursor):
-    """A cursor that reads at most MOST_VALUES elements of lists."""
+    """A cursor that refuses a frame whose lists have together more than MOST_VALUES elements."""
 
     def __init__(self, data: bytes) -> None:
         super().__init__(data)
@@ -165,7 +165,7 @@ class Bounded(Cursor):
 
 
 def plain(entity: Any, cursor: Cursor) -> dict[str, Any]:
-    """An entity as an object. `cursor` counts the values in its record batches."""
+    """One of kio's dataclasses as an object for JSON. `cursor` counts the batches and records in it."""
     schema: Any = type(entity)
     return {name: _plain(getattr(entity, name), kind, cursor) for name, kind in _kinds(schema)}
 
@@ -196,7 +196,7 @@ def _plain(value: Any, kind: str | None, cursor: Cursor) -> Any:
 
 
 def _seconds(value: Any) -> float | None:
-    """Milliseconds as seconds. A tagged field that is absent has kio's default, which has a type of its own."""
+    """A time in seconds; None for -1. It was read in milliseconds; an absent tagged field has kio's timedelta."""
     if value is None or value == -1:
         return None
     return value / 1000 if isinstance(value, int) else float(value.total_seconds())

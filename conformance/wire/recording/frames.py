@@ -1,12 +1,12 @@
-"""Finds the frames in a stream of bytes that may come in pieces of any size, and reads what the proxy needs of them.
+"""Finds the frames in a stream of bytes that comes in pieces of any size, and reads the fields that the proxy needs.
 
 In:  the bytes of one direction of a connection, which may be anything.
 Out: `Piece`s, which together are exactly these bytes; complete frames among them; `Message`: the API, its version, the
      correlation id and the client id, where a response has the API and the client of its request.
 
 Memory is bounded: a frame of more than MOST_FRAME bytes is not kept, and all frames that are incomplete at one time
-have together at most MOST_KEPT bytes. Only these fields of a message are read, so that it is passed on quickly; bodies
-are decoded by another process (writing.py).
+have together at most MOST_KEPT bytes. Only the fields of `Message` are read here, so that the proxy passes messages on
+quickly; another process decodes the bodies (writing.py).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ UNDECODED = "nothing that follows on this connection is decoded"
 class Piece:
     """A part of a stream: its bytes, and the frame if they are a complete frame.
 
-    `problem` says why the frame that begins here is not decoded; `size` is the size that it announces.
+    `problem` says why a frame that begins here is not decoded; `size` is the size that the frame announces.
     """
 
     data: bytes
@@ -41,13 +41,13 @@ class Piece:
 
 
 class Room:
-    """The memory that all incomplete frames share."""
+    """Counts the bytes that are reserved for incomplete frames of all connections: together at most `most`."""
 
     def __init__(self, most: int = MOST_KEPT) -> None:
         self._left = most
 
     def reserve(self, size: int) -> bool:
-        """Take so many bytes if they are available; returns whether they were."""
+        """Reserve this many bytes if they are available; returns whether they were."""
         if size > self._left:
             return False
         self._left -= size
@@ -141,7 +141,7 @@ Broker = int | str
 
 @dataclass(frozen=True)
 class Message:
-    """A request or a response. `key`: None if the frame has no header, or answers no request that was seen."""
+    """A request or a response. `key`, the API's key, is None without a header, and for a response without a request."""
 
     kind: str
     broker: Broker
@@ -162,7 +162,7 @@ class Message:
 
 
 class Conversation:
-    """The messages of one connection: remembers the requests that are not answered yet."""
+    """Reads the messages of one connection; remembers the requests that are not answered yet."""
 
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
@@ -170,7 +170,7 @@ class Conversation:
         self._client: str | None = None
 
     def request(self, frame: bytes) -> Message:
-        """The message of a request, by its header."""
+        """The `Message` of a request, from the header in its frame."""
         if len(frame) < START.size:
             return self.unknown("request")
         key, version, correlation = START.unpack_from(frame)
@@ -183,7 +183,7 @@ class Conversation:
         return message
 
     def response(self, frame: bytes) -> Message:
-        """The message of a response: it answers the request with its correlation id."""
+        """The `Message` of a response, with the API and the client of the request that has the same correlation id."""
         if len(frame) < 4:
             return self.unknown("response")
         correlation = int.from_bytes(frame[:4], "big", signed=True)
@@ -193,12 +193,12 @@ class Conversation:
         return Message("response", self._broker, request.client, request.key, request.version, correlation)
 
     def unknown(self, kind: str) -> Message:
-        """The message of a frame of which only the connection is known."""
+        """The `Message` of a frame without a readable header: only its node and the connection's client are known."""
         return Message(kind, self._broker, self._client, None, None, None)
 
 
 def _client_of(frame: bytes) -> str | None:
-    """The client id: the same bytes in all versions of the header except the first, which has none."""
+    """The client id: at the same place in all versions of the header except version 0, which has no client id."""
     at = START.size
     if len(frame) < at + CLIENT.size:
         return None

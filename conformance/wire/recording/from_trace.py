@@ -1,7 +1,8 @@
 """Turns a trace into a script for `conform record`: which messages are held, and what a person does at each step.
 
-A message of the trace is held by one rule for its kind and its two ends, and passes at its step (`pass LINE`). Brokers
-have the numbers of the trace. Steps that holding messages cannot bring about become instructions.
+One rule holds all messages of an API between the same two nodes; a comment at each step says which rule must let a
+message pass (`pass LINE`). Brokers have the numbers of the trace, counted from the first broker's id. A step that no
+held message can bring about becomes an instruction to the person.
 """
 
 from __future__ import annotations
@@ -104,7 +105,7 @@ class Names:
     controller: str = CONTROLLER
 
     def brokers(self, step: Step) -> list[int]:
-        """The ids of the brokers that are arguments of a step, by position; other arguments have no meaning here."""
+        """The arguments of a step as ids of brokers, by position; an argument that is no broker becomes meaningless."""
         return [self.first_broker + each for each in step.ordinals]
 
 
@@ -126,7 +127,7 @@ class _Script:
         return [*(f"hold {rule} after begun until released" for rule in rules), *self._comments(numbers)]
 
     def _fetches(self) -> Iterator[str]:
-        """Hold the fetches of all followers from all leaders of the trace, also those that do not arrive in it."""
+        """The rules that hold each follower's fetches from each leader of the trace, arriving in the trace or not."""
         steps = [step for step in self._trace.steps if step.action in LEADERS]
         first = self._names.first_broker
         for leader in sorted({self._names.brokers(step)[LEADERS[step.action]] for step in steps}):

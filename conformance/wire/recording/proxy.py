@@ -1,7 +1,8 @@
 """The proxy: one listening port on loopback for each node, and the connections of clients and brokers through it.
 
-Without rules, bytes are passed on before they are looked at. With rules, a frame is passed on when it is complete and
-admitted. When one side ends its stream, so does the proxy on the other; when one side breaks, so does the other.
+Without rules, bytes are passed on before they are parsed. With rules, a frame is passed on when it is complete and no
+rule holds it. When one side ends its stream, the proxy ends its stream to the other side. When the connection to one
+side breaks, the proxy breaks the connection to the other.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ CHUNK = 64 << 10
 
 
 class Watched(asyncio.StreamReader):
-    """A reader that signals the end of its side, even while it is not being read."""
+    """A stream reader that sets `ended` when its side ends or breaks, even while nothing is being read from it."""
 
     def __init__(self, ended: asyncio.Event) -> None:
         super().__init__(limit=CHUNK, loop=asyncio.get_running_loop())
@@ -53,7 +54,7 @@ class Side:
 
 @dataclass(frozen=True)
 class Shared:
-    """What all connections of a proxy share."""
+    """Objects that all connections of a proxy share: the recording, the rules, the printing, the count of memory."""
 
     sink: Sink
     holding: Holding
@@ -232,14 +233,14 @@ async def _connect(node: Node, ended: asyncio.Event) -> Side:
 
 
 def _reason(error: OSError) -> str:
-    """The reason in an error of the operating system, without the sentence and the address that asyncio puts around it.
-    An unresolvable name has no error number: its text is returned."""
+    """The reason in an error of the operating system, without the sentence and the address that asyncio adds to it. The
+    error of an unresolvable name has no error number: its own text is returned."""
     number = error.errno or 0
     return os.strerror(number) if number > 0 else error.strerror or str(error)
 
 
 class WritingError(Exception):
-    """The recording could not be written; the process that writes it has said why."""
+    """The recording could not be written; the process that writes it has printed the reason."""
 
 
 async def record(
@@ -251,10 +252,10 @@ async def record(
     started: Callable[[Mapping[Broker, int]], None],
     seconds: float | None,
 ) -> bool:
-    """Pass on and record until Ctrl-C, or for `seconds`; returns whether it was interrupted.
+    """Pass messages on and record them until Ctrl-C, or for `seconds`; returns whether Ctrl-C ended it.
 
-    `path` must not exist. `tell` takes a line for each event, `answer` what is wrong with a command,
-    and `started` takes the ports by node. Raises PortError, FileExistsError, WritingError.
+    `path` must not exist. `tell` takes a line for each event, `answer` a line for each faulty command, and `started`
+    the proxy's port for each node. Raises PortError, FileExistsError, WritingError.
     """
     interrupted = asyncio.Event()
     loop = asyncio.get_running_loop()

@@ -64,7 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         was_interrupted = asyncio.run(record(nodes, rules, file, tell, print_event, started, arguments.seconds))
     except PortError as error:
-        raise UsageError(f"{error}; choose a different one with --node") from None
+        raise UsageError(f"{error}; choose a different port with --node") from None
     except FileExistsError:
         raise UsageError(f"{file} exists already and is kept; choose a different folder with -o") from None
     except WritingError:
@@ -77,13 +77,13 @@ def run(arguments: argparse.Namespace) -> int:
 def _nodes(words: Sequence[str]) -> list[Node]:
     nodes = [_node(each) for each in words]
     if len(nodes) > MOST_NODES:
-        raise UsageError(f"--node: {len(nodes)} nodes; there can be {MOST_NODES}")
+        raise UsageError(f"--node: {len(nodes)} nodes are too many; give at most {MOST_NODES}")
     for number, each in enumerate(nodes):
         for other in nodes[:number]:
             if each.name == other.name:
                 raise UsageError(f"--node {each.name}: given twice; give each node once")
             if each.port and each.port == other.port:
-                raise UsageError(f"--node {each.name}: {other.name} has port {each.port} already; give each its own")
+                raise UsageError(f"--node {each.name}: port {each.port} is that of {other.name}; give each its own")
     return nodes
 
 

@@ -10,9 +10,10 @@ Out: `Rule`s, or a UsageError with file and line; when a message may pass; entri
     MESSAGE: [response] API [from PARTY] [to PARTY]      API: fetch, alter_partition, ..., or any
     MOMENT:  MESSAGE | begun | released                  PARTY: broker N | controller | client ID
 
-A message is held by the first rule that fits, then by the next ones. Later messages on its connection wait behind it,
-because the order of bytes must not change. A fault that a person types is only written down: the person causes it. The
-place of its line is the moment of typing, so type it when you cause the fault.
+`begun` and `released` are the moments when a person types `begin LINE` and `release LINE`. The first rule that fits
+holds a message, then each further rule that fits. Later messages on its connection wait behind it, because the order of
+bytes must not change. A fault that a person types is only written down: the person must cause it. Its line stands in
+the recording at the moment of typing, so type it when you cause the fault.
 """
 
 from __future__ import annotations
@@ -44,13 +45,13 @@ SHAPE = "write hold MESSAGE until MOMENT, or delay MESSAGE by N ms"
 
 @dataclass(frozen=True)
 class Party:
-    """A sender or a receiver: `node` is a broker's id or a controller's name, else `client` is a client id."""
+    """A sender or a receiver: `node` is a broker's id or a controller's name; if None, `client` is a client id."""
 
     node: Broker | None
     client: str | None = None
 
     def is_client(self, client: str | None) -> bool:
-        """Whether a client id is that of this party. A broker has several."""
+        """Whether a client id belongs to this party. A broker has several client ids; `client` may end in *."""
         if client is None:
             return False
         if self.client is not None:
@@ -85,7 +86,7 @@ Moment = Pattern | str | None
 
 @dataclass(frozen=True)
 class Rule:
-    """One line of a script. `delay` is in seconds; a hold has none."""
+    """One line of a script. `delay` is in seconds, and None for a hold."""
 
     line: int
     text: str
@@ -117,7 +118,7 @@ def read_script(path: Path, nodes: Collection[Broker]) -> tuple[Rule, ...]:
 
 
 class _Words:
-    """The words of one line, from left to right."""
+    """Parses the words of one line, from left to right, into a rule."""
 
     def __init__(self, where: str, words: list[str], nodes: Collection[Broker]) -> None:
         self._where = where
@@ -160,18 +161,18 @@ class _Words:
         name = names.get(_run_together(word))
         if name is None:
             cure = nearest(word.lower(), names.values())
-            raise self._error(f"{word}: no such API; {cure if len(cure) < LONG else f'such are {SUCH_AS}'}")
+            raise self._error(f"{word}: no such API; {cure if len(cure) < LONG else f'write, for example, {SUCH_AS}'}")
         return name
 
     def _party(self, *, is_client: bool) -> Party:
-        """Take a party from the line. With `is_client`, the party has opened the connection, and is known by its client
-        id; otherwise it is a node."""
+        """Take a party from the line: with `is_client` the end that opened the connection, known by its client id;
+        otherwise a node."""
         cure = "write broker N, controller, or client ID"
         word = self._next(cure)
         if word == "client":
             if not is_client:
                 raise self._error(
-                    "a client cannot stand here: it sends requests, and gets responses; name a broker or a controller"
+                    "client: requests go to brokers and controllers, and responses come from them; name one of them"
                 )
             return Party(None, self._next("name the client by its client id"))
         if word == "broker":
@@ -182,7 +183,7 @@ class _Words:
         if word.partition("-")[0] != CONTROLLER:
             raise self._error(f"{word}: {cure}")
         if is_client and word == CONTROLLER:
-            raise self._error("the controller has no id, by which a sender of requests is known; write controller-ID")
+            raise self._error("controller: a sender of requests is known by its id, missing here; write controller-ID")
         return Party(word) if is_client else self._node(word)
 
     def _node(self, node: Broker) -> Party:
@@ -226,11 +227,11 @@ ACTS = ("begin", "pass", "release")
 
 
 class DroppedError(ConnectionError):
-    """The connection of a message that is held has ended."""
+    """A held message cannot be passed on: its connection has ended."""
 
 
 class _Active:
-    """A rule while the proxy runs."""
+    """The state of a rule while the proxy runs: whether it has begun or ended, and how many messages it holds."""
 
     def __init__(self, rule: Rule) -> None:
         self.rule = rule
@@ -245,7 +246,7 @@ class _Active:
         return self.is_on and not self.is_over and self.rule.pattern.fits(message)
 
     def let_pass(self) -> None:
-        """Let all messages pass that this rule holds now; it holds later messages again."""
+        """Let all messages pass that this rule holds now; the rule still holds later messages."""
         self.passes.set()
         self.passes = asyncio.Event()
 
@@ -260,7 +261,7 @@ class Holding:
         tell: Callable[[str], None],
         answer: Callable[[str], None] | None = None,
     ) -> None:
-        """`tell` takes one line for each event, `answer` what is wrong with a command (None: `tell` takes it, too)."""
+        """`tell` takes a line for each event, `answer` a line for each faulty command (None: `tell` takes both)."""
         self._answer = answer or tell
         self._rules = [_Active(each) for each in rules]
         self._sink = sink
@@ -272,7 +273,7 @@ class Holding:
         return bool(self._rules)
 
     def start(self) -> None:
-        """Record the rules that hold from the start."""
+        """Begin the rules that hold from the start, and write them to the recording."""
         for each in self._rules:
             if each.is_on:
                 self._begin(each)
@@ -285,7 +286,7 @@ class Holding:
                 await self._hold(each, message, frame, ended)
 
     def obey(self, act: str, line: str) -> None:
-        """Begin, let pass or release the rule at this line of the script, or answer what is wrong."""
+        """Carry out `act` (begin, pass, release) for the rule at this line of the script, or answer why not."""
         rule = next((each for each in self._rules if str(each.rule.line) == line), None)
         if rule is None:
             lines = ", ".join(str(each.rule.line) for each in self._rules) or "none"
@@ -300,8 +301,8 @@ class Holding:
             self._begin(rule)
 
     def _see(self, message: Message) -> list[_Active]:
-        """Begin and end the rules that name this message as their moment; return the rules that begin, which hold only
-        later messages."""
+        """Begin and end the rules whose `after` or `until` names this message; return the rules that begin, which hold
+        only later messages."""
         begun = []
         for each in self._rules:
             rule = each.rule
@@ -382,7 +383,7 @@ NO_FAULT = "it is kept as a remark, after which `conform follow` rejects nothing
 
 
 class Typed:
-    """The commands of one recording. `answer` takes the one line that says what is wrong with a command."""
+    """Carries out commands that a person types during a recording. `answer` takes a line for each faulty command."""
 
     def __init__(self, nodes: Collection[Broker], holding: Holding, sink: Sink, answer: Callable[[str], None]) -> None:
         self._nodes = {str(node): node for node in nodes}

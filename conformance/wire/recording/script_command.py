@@ -1,4 +1,4 @@
-"""`conform script`: the script with which a person drives a trace against a real Kafka."""
+"""`conform script`: prints the script with which a person reproduces a trace on a real Kafka."""
 
 from __future__ import annotations
 

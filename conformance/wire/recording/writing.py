@@ -1,11 +1,11 @@
 """Writes wire.ndjson: decodes the proxy's entries in a separate process, so that the proxy does not wait for decoding.
 
-In:  entries, with frames or without; in the process, on standard input, entries as `packed` makes them, and the path of
-     the file as the only argument.
+In:  entries, with frames or without. The process reads them from standard input, in the form that `packed` makes; its
+     only argument is the path of the file.
 Out: one line of JSON for each entry; at the first failure one line on stderr, and exit code 2.
 
-The proxy waits only when MOST_AHEAD bytes are not yet taken: memory is bounded, and nothing is left out. The file is
-complete when the input ends, however the proxy has ended.
+The proxy waits only when the process has not yet taken MOST_AHEAD bytes: so memory is bounded, and no entry is left
+out. The file is complete when the input ends, even if the proxy was killed.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ DIGITS = 4
 
 
 class Sink(Protocol):
-    """What takes the entries of a recording."""
+    """An object that takes the entries of a recording, such as `Recorder`."""
 
     def put(self, entry: Mapping[str, Any], frame: bytes | None = None) -> None:
         """Take an entry, and give it the present time."""
@@ -76,7 +76,7 @@ class Recorder:
         self._process.stdin.write(packed(timed, frame))
 
     async def drain(self) -> None:
-        """Wait until there is room for more entries. After a failure there always is room: the command ends then."""
+        """Wait until there is room for more entries. After a failed write there is no wait: the command ends then."""
         assert self._process is not None and self._process.stdin is not None
         with suppress(OSError):
             await self._process.stdin.drain()
@@ -91,13 +91,13 @@ TOLD = ("request", "response")
 
 
 def packed(entry: Mapping[str, Any], frame: bytes | None) -> bytes:
-    """An entry as bytes: two lengths, JSON, and the frame."""
+    """An entry as bytes: the lengths of its JSON and of its frame, then the JSON and the frame."""
     head = json.dumps({**entry, "has_frame": frame is not None}).encode()
     return LENGTHS.pack(len(head), len(frame or b"")) + head + (frame or b"")
 
 
 def line_of(entry: Mapping[str, Any], frame: bytes | None) -> dict[str, Any]:
-    """The line of an entry: the API by its name, and the body, or the reason why it has none, with its size."""
+    """An entry as it is written: with the API's name and the body, or why the frame has no body, and its size."""
     line = {name: value for name, value in entry.items() if name not in ("key", "of")}
     key, version = entry.get("key"), entry.get("version")
     if "key" in entry:
@@ -123,14 +123,14 @@ def line_of(entry: Mapping[str, Any], frame: bytes | None) -> dict[str, Any]:
 
 
 class Lines:
-    """The lines of one recording, numbered from 0."""
+    """Writes the lines of one recording, numbered from 0."""
 
     def __init__(self, file: TextIO) -> None:
         self._file = file
         self._number = 0
 
     def write(self, entry: Mapping[str, Any], frame: bytes | None) -> None:
-        """Write a line, whole and at once. Raises OSError."""
+        """Write the line of an entry, and flush the file. Raises OSError."""
         line = {"n": self._number, **line_of(entry, frame)}
         self._file.write(json.dumps(line, separators=(",", ":")) + "\n")
         self._file.flush()

@@ -1,4 +1,4 @@
-"""ApiVersions, Metadata, FindCoordinator.
+"""Requests about the cluster: ApiVersions, Metadata, FindCoordinator.
 
 A broker answers with the leader that it knows itself; so a broker that has missed an election names an old leader. The
 ISR and the list of live brokers are those of the controller: the fact sheet does not say how metadata for clients

@@ -1,8 +1,8 @@
-"""Produce, Fetch, ListOffsets, OffsetForLeaderEpoch.
+"""Requests for records and offsets: Produce, Fetch, ListOffsets, OffsetForLeaderEpoch.
 
-A client's own time-outs are not used: the cluster answers a produce request after request.timeout.ms at the latest.
-Timestamps are not searched. Fetch sessions (KIP-227) are refused by answering without a session, as Kafka does when it
-has no room for one.
+The timeout in a produce request is not used: the cluster answers after request.timeout.ms at the latest. ListOffsets
+does not search for a timestamp. Fetch sessions (KIP-227) are refused by answering without a session, as Kafka does when
+its cache of sessions is full.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ WAIT = 0.005
 
 
 async def produce(backend: Backend, broker: int, request: Request) -> Any:
-    """Append the batches of a produce request; the result is None with acks=0, which has no response."""
+    """Append the batches of a produce request; returns None with acks=0, since the client expects no response."""
     acks = ACKS.get(request.body.acks)
     topics = []
     for topic in request.body.topic_data:
@@ -150,7 +150,7 @@ async def _fetch(backend: Backend, broker: int, request: Request) -> tuple[Any, 
 
 
 async def list_offsets(backend: Backend, broker: int, request: Request) -> Any:
-    """Answer with the first offset of the partition, or the end."""
+    """Answer with the first offset of the partition, or with the end that the consumer's isolation level allows."""
     isolation = ISOLATIONS.get(request.body.isolation_level, Isolation.READ_UNCOMMITTED)
     topics = []
     for topic in request.body.topics:
@@ -186,7 +186,7 @@ async def _offset(
 
 
 async def offset_for_leader_epoch(backend: Backend, broker: int, request: Request) -> Any:
-    """Answer where a leader epoch ends: a consumer validates its position (KIP-320)."""
+    """Answer where a leader epoch ends, so that a consumer can validate its position (KIP-320)."""
     topics = []
     for topic in request.body.topics:
         partitions = []

@@ -18,13 +18,13 @@ async def offset_commit(backend: Backend, groups: Groups, broker: int, request: 
 
 
 async def txn_offset_commit(backend: Backend, groups: Groups, broker: int, request: Request) -> Any:
-    """Keep the offsets of a transaction until it ends."""
+    """Keep the offsets that are part of a transaction until the transaction ends."""
     hold = partial(groups.hold, (request.body.producer_id, request.body.producer_epoch))
     return _kept(backend, broker, request, "TxnOffsetCommit", hold)
 
 
 def _kept(backend: Backend, broker: int, request: Request, kind: str, keep: Callable[..., None]) -> Any:
-    """The answer to a request with offsets of a group, each of which is kept if the coordinator is here."""
+    """Pass each offset in a group's request to `keep`, if this broker is the coordinator; returns the response."""
     is_here = broker == backend.coordinator()
     code = ErrorCode.none if is_here else ErrorCode.not_coordinator
     topics = []

@@ -1,4 +1,4 @@
-"""InitProducerId, AddPartitionsToTxn, AddOffsetsToTxn, EndTxn."""
+"""Requests to the transaction coordinator: InitProducerId, AddPartitionsToTxn, AddOffsetsToTxn, EndTxn."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ OFFSETS = "offsets of "
 
 
 async def init_producer_id(backend: Backend, broker: int, request: Request) -> Any:
-    """Give a producer its id and epoch. Any broker gives ids to producers without transactions."""
+    """Give a producer its id and epoch. A producer without a transactional id may send its request to any broker."""
     body, code = request.body, ErrorCode.not_coordinator
     producer_id = producer_epoch = -1
     if body.transactional_id is None or broker == backend.coordinator():
@@ -71,7 +71,7 @@ async def add_offsets(backend: Backend, broker: int, request: Request) -> Any:
 
 
 async def end_transaction(backend: Backend, groups: Groups, broker: int, request: Request) -> Any:
-    """Commit or abort a transaction: the answer says that this is decided; the markers follow."""
+    """Commit or abort a transaction: the response says that the outcome is decided; the markers are written later."""
     body, code = request.body, ErrorCode.not_coordinator
     if broker == backend.coordinator():
         control = Control.COMMIT if body.committed else Control.ABORT

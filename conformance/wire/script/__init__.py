@@ -1,5 +1,5 @@
-"""Plays a trace of the model as a fault script under real clients.
+"""Plays a trace of the model `kafka` on the cluster, step by step, with real clients.
 
-In:  a trace of `kafka`.
+In:  a trace.
 Out: the results that the clients got and the records that they read, and whether both agree with the trace.
 """

@@ -1,15 +1,16 @@
-"""The consumers of a play: a new one that reads the whole log, and those with a position that read during the trace.
+"""The consumers of a played trace: those that read during the trace, and a new one that reads the log afterwards.
 
-After each of its steps, the next fetch of a consumer must ask for the position that it has in the trace. Which follower
-a leader names is the trace's choice, as if it were the one in the consumer's rack (KIP-392).
+After each step of a consumer, its next fetch must ask for the position that the consumer has in the trace. The trace
+decides which follower a leader names, as if this follower were in the consumer's rack (KIP-392).
 
 The consumer of librdkafka leaves a follower after an error, after a broken connection, when another broker becomes the
-leader, and after five minutes. If it has left and the trace's consumer has not, it is sent there again, as a leader
-does at every fetch. It is sent to the leader in the same way, because an error does not always move it: it compares the
-leader with the broker that it fetches from, and not with the one to which it is moving. If it learns of the leader in
-the midst of a move, it mistakes the move's target for that leader, and fetches there for ever. Sources:
-librdkafka 2.15, rd_kafka_fetch_preferred_replica_handle, rd_kafka_toppar_leader_update,
-rd_kafka_toppar_delegate_to_leader, and rd_kafka_toppar_broker_update, which ignores rktp_next_broker.
+leader, and after five minutes. If it has left and the trace's consumer has not, a response names the follower again, as
+a leader does at every fetch. A response names the leader in the same way, because an error does not always move the
+consumer: librdkafka compares the leader with the broker that the consumer fetches from, not with the broker to which
+the consumer is moving. A consumer that learns of the leader during a move mistakes the move's target for the leader,
+and fetches there for ever. Sources: librdkafka 2.15, rd_kafka_fetch_preferred_replica_handle,
+rd_kafka_toppar_leader_update, rd_kafka_toppar_delegate_to_leader, and rd_kafka_toppar_broker_update, which ignores
+rktp_next_broker.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ def read_all(addresses: str, topic: str, isolation: Isolation) -> Reading | None
 
 
 class PositionedConsumer:
-    """A consumer that begins at offset 0 and stays for the whole trace; it looks for a new leader all the time."""
+    """A consumer that begins at offset 0 and reads until the trace ends; it refreshes its metadata every 50 ms."""
 
     def __init__(self, addresses: str, topic: str, name: str, isolation: Isolation, reset: AutoOffsetReset) -> None:
         self._consumer = _consumer(addresses, name, isolation, reset, **{"topic.metadata.refresh.interval.ms": 50})
@@ -73,7 +74,7 @@ class PositionedConsumer:
 
     @property
     def read(self) -> list[tuple[int, str]]:
-        """The offset and the value of each record that it has read so far, in order."""
+        """The offset and the value of each record that the consumer has read so far, in order."""
         while (message := self._consumer.poll(0)) is not None:
             if message.error() is None:
                 self._read.append((message.offset() or 0, (message.value() or b"").decode()))
@@ -142,7 +143,7 @@ class Consuming:
             await asyncio.to_thread(self._consumers.pop().end)
 
     async def before(self, step: Step, position: int) -> None:
-        """Before a step, let the fetch of a consumer reach the cluster. Raises ClientError."""
+        """If the next step is a consumer's fetch, let the waiting fetch reach the cluster. Raises ClientError."""
         if step.action in (*FETCHES, TO_FOLLOWER):
             consumer, broker, *follower = step.ordinals
             waiting = await self._fetch(consumer, broker, position, self._states[position - 1])
@@ -172,22 +173,22 @@ class Consuming:
             self._tell(f"     consumer {consumer} continues at offset {after.position[consumer]}")
 
     def _answer(self, waiting: Waiting, follower: int | None = None) -> ConsumerFetchResponse:
-        """The cluster's answer to a fetch, with one record at most; or with the follower that is to serve it."""
+        """The cluster's answer to a fetch: one record at most, or `follower` as the preferred read replica."""
         answer = self._stage.answer_to(waiting.broker, replace(waiting.request, most=1, rack=follower))
         assert isinstance(answer, ConsumerFetchResponse)
         return answer
 
     def _let_know(self, consumer: int, leader: int, state: State) -> None:
-        """Let a consumer know this leader, with the leader epoch that it has in this state, if it checks it."""
+        """Present this leader to a consumer, with the consumer's leader epoch in this state, if consumers check it."""
         checks = self._configuration.POSITION_CHECK != PositionCheck.NONE
         epoch = state.consumer_leader_epoch[consumer] if checks else NO_EPOCH
         self._stage.leaders[reader_of(consumer)] = leader, epoch
 
     async def _fetch(self, consumer: int, broker: int, position: int, state: State) -> Waiting:
-        """The fetch that waits at a broker, with the consumer's position and epoch in this state. Raises ClientError.
+        """Wait for a fetch at this broker, with the consumer's position and epoch in this state. Raises ClientError.
 
-        A fetch with another epoch is refused, so that the consumer looks for the leader. A fetch at another broker gets
-        this broker as its preferred replica, or is refused if consumers do not read from followers.
+        A fetch with another epoch is refused, so that the consumer looks for the leader. The answer to a fetch at
+        another broker names this broker as preferred replica, or refuses if consumers do not read from followers.
         """
         follows = self._configuration.follower_fetching
         if not (follows and state.preferred_read_replica[consumer] == broker):

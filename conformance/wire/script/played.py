@@ -1,4 +1,4 @@
-"""What happened while a trace was played, and what a client did wrong."""
+"""The results and reads of the clients while a trace was played, and the error for a client that deviates from it."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ class Reading:
 
     @property
     def values(self) -> list[str]:
-        """The records in the order of reading."""
+        """The values of the records, in the order of reading."""
         return [value for _, value in self.records]
 
 
 class ClientError(UsageError):
-    """A client did not do in time what the trace needs, or not at all."""
+    """A client did not do what the trace needs, or not in time."""
 
 
 def otherwise(position: int) -> str:
@@ -46,7 +46,7 @@ def otherwise(position: int) -> str:
 
 @dataclass
 class Played:
-    """What happened while a trace was played."""
+    """The results and reads of the clients while a trace was played, and the cluster's divergence from the trace."""
 
     told: dict[str, tuple[int, Told]] = field(default_factory=dict)
     """By record: the step in which its producer had a result, and the result."""

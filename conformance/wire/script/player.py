@@ -1,6 +1,6 @@
 """Plays a trace: the cluster takes its steps, and real producers and consumers take part.
 
-Whatever a client sends arrives at the server and waits there. A step in which a client takes part lets its request
+Whatever a client sends arrives at the server and waits there. A step in which a client takes part lets that request
 through; when the cluster answers, the answer goes back on the same connection. After the last step the cluster keeps
 running without faults and elections, so that new consumers can read.
 """
@@ -36,7 +36,7 @@ NEVER = 10**9
 
 
 class Player:
-    """Plays one trace on a cluster, under real clients."""
+    """Plays one trace on a cluster, with real clients."""
 
     def __init__(self, trace: Trace, bug: str | None, host: str, port: int, tell: Callable[[str], None]) -> None:
         """`tell` takes one line per event. Raises UsageError for a trace that cannot be played."""
@@ -48,7 +48,7 @@ class Player:
         self._played = Played()
 
     async def play(self, topic: str, protocol: str) -> Played:
-        """Play the trace. Raises ClientError, PortError."""
+        """Play the trace; returns the results and reads of the clients. Raises ClientError, PortError."""
         stage = Stage(self._driver.cluster, topic, be_silent)
         async with Server(stage, protocol, *self._at) as server:
             shared = (stage, server.bootstrap, self._played, self._tell)
@@ -116,7 +116,7 @@ class Player:
         await server.follow()
 
     def _write_markers(self) -> None:
-        """The transaction coordinator continues until each marker is written."""
+        """Write the marker of each decided transaction that has no marker yet."""
         view = self._driver.cluster.observe()
         is_sent = {each.producer for each in view.markers if each.outcome in (None, Errors.NONE)}
         leader = view.controller.leader

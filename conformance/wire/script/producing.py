@@ -1,9 +1,9 @@
-"""The producers of a play: real producers, their requests, and their results.
+"""The producers of a played trace: real producers, their requests, and their results.
 
 Without idempotence each record has a producer of its own, because a broker handles one request of a connection at a
 time, and in the model several records can wait for their acknowledgement at once. An idempotent producer sends all of
-its records, and a transactional producer those of its transaction. Such a producer has to give records the numbers that
-the trace's producer gives them.
+its records, and a transactional producer those of its transaction. An idempotent or transactional producer must give
+each record the same sequence number as the producer in the trace.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class RealProducer:
     """A producer of confluent-kafka. It puts each record in a batch of its own."""
 
     def __init__(self, addresses: str, topic: str, settings: Mapping[str, str | int | bool]) -> None:
-        """`settings` are those of the library that the trace decides: acks, enable.idempotence, transactional.id."""
+        """`settings`: the library's settings that depend on the trace: acks, enable.idempotence, transactional.id."""
         all_settings = {"bootstrap.servers": addresses, "linger.ms": 0, "batch.num.messages": 1, **FAST, **settings}
         self._producer = Producer({**all_settings, "logger": SILENT})
         self._topic = topic
@@ -162,8 +162,8 @@ class Producing:
     # ------------------------------------------------------------------------------------------------- before a step
 
     async def before(self, step: Step, position: int) -> Arrival | None:
-        """The request that this step lets through, once it has arrived; None if it lets none through. Raises
-        ClientError.
+        """Wait for the producer's request that this step needs, and return it; None if the step needs no request.
+        Raises ClientError.
         """
         self._before = {key for key, _ in self._sent()}
         if step.action in ENDS:
@@ -233,10 +233,10 @@ class Producing:
                 )
 
     async def _arrived(self, value: str, position: int) -> Arrival:
-        """The request with this record, at the expected broker. Raises ClientError.
+        """Wait for the request with this record at the expected broker, and return it. Raises ClientError.
 
-        Another record that the same producer sends again, and the trace does not, is refused as in FAILS: a later
-        request may already be in flight.
+        If the producer sends another record again that the trace does not send again, the answer is `REFUSED`, which
+        keeps the connection: a later request may already be in flight.
         """
         producer, bound = self._by_value[value], {id(each) for each in self._bound.values()}
         arrivals: list[Arrival] = []
@@ -259,19 +259,19 @@ class Producing:
                 raise ClientError(f"{otherwise(position)}: it did not send record {value} within {SECONDS:.0f} s")
             if not arrivals:
                 result = producer.told[value]
-                raise ClientError(f"{otherwise(position)}: it does not send record {value}, which is {result}")
+                raise ClientError(f"{otherwise(position)}: it does not send record {value}, whose result is: {result}")
             arrival = arrivals.pop()
             if arrival.value == value:
                 return arrival
             await asyncio.sleep(IN_FLIGHT_SECONDS)
             arrival.answer.set_result(REFUSED)
         raise ClientError(
-            f"{otherwise(position)}: it sends record {arrival.value} again, the trace's producer sends {value}"
+            f"{otherwise(position)}: it sends record {arrival.value} again, but the trace's producer sends {value}"
         )
 
     async def _end_transaction(self, transaction: int, control: Control, position: int) -> None:
-        """Let the producer commit or abort, unless it waits for an acknowledgement: then it commits nothing, and the
-        coordinator aborts after transaction.timeout.ms.
+        """Let the producer commit or abort. While it waits for an acknowledgement it does neither: a commit raises
+        ClientError, and an abort is left to the coordinator after transaction.timeout.ms.
         """
         before = self._states[position - 1]
         for record in range(before.next_record):
@@ -280,7 +280,7 @@ class Producing:
                     return
                 raise ClientError(
                     f"step {position} commits transaction {transaction} before record {payload_of(record)} is"
-                    " acknowledged; a producer waits for that"
+                    " acknowledged; a producer waits until then"
                 )
         producer = self._by_name[producer_of(transaction)]
         await self._done(lambda: producer.end_transaction(control, SECONDS), otherwise(position))
@@ -313,8 +313,8 @@ class Producing:
             raise ClientError(f"the producer's callback was not called within {SECONDS:.0f} s")
 
     def _answer(self) -> Iterator[str]:
-        """Answer requests; yields the records that are acknowledged, or refused because of their number: their producer
-        gets a result, unless it sends them again.
+        """Pass on the cluster's answers to producers. Yields the records that are acknowledged, or refused because of
+        their sequence number: the producer of such a record gets a result, or sends the record again.
         """
         for key, sent in self._sent():
             arrival = self._bound.get(key)
@@ -326,7 +326,7 @@ class Producing:
                 yield arrival.value
 
     def _refused_and_back(self) -> set[str]:
-        """The records whose number was refused, and which wait at a broker again."""
+        """The records that were refused because of their sequence number, and that wait at a broker again."""
         refused = {sent.payload for _, sent in self._sent() if sent.outcome in REFUSED_SEQUENCES}
         return refused & {arrival.value for arrival in self._stage.arrivals if not arrival.answer.done()}
 
@@ -344,10 +344,10 @@ class Producing:
             yield from (((name, each.number), each) for each in sent)
 
     def _must_be_numbered_alike(self, own: ProducerStamp | None, arrival: Arrival, position: int) -> None:
-        """Raise ClientError if the record's number, or its epoch, is not that of the trace's producer.
+        """Raise ClientError if the record's sequence number or epoch does not correspond to the trace's.
 
-        Ids and epochs need not be equal: each id or epoch of the trace's producer has to stand for the same id or epoch
-        of the client throughout.
+        Ids and epochs need not be equal, but each id and epoch of the trace's producer must correspond to the same id
+        and epoch of the client in all requests.
         """
         real = arrival.stamp
         if own is None or real is None:
@@ -358,8 +358,8 @@ class Producing:
         if not is_same or real.sequence != own.sequence:
             epoch = "the same epoch" if is_same else "another epoch"
             raise ClientError(
-                f"{otherwise(position)}: it numbers record {arrival.value} {real.sequence} in {epoch}, the trace's"
-                f" producer numbers it {own.sequence}"
+                f"{otherwise(position)}: it gives record {arrival.value} number {real.sequence} in {epoch}, the trace's"
+                f" producer gives it number {own.sequence}"
             )
         self._identities[ours] = theirs
 

@@ -1,4 +1,4 @@
-"""Reports the results and reads of the clients of a play, and compares them with the trace."""
+"""Reports the results and reads of the clients while a trace was played, and compares them with the trace."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def lines_of(trace: Trace, played: Played) -> list[str]:
 
 
 def _of_transactions(trace: Trace, played: Played) -> Iterator[str]:
-    """What a new consumer with read_committed reads, and what it does not read although it is committed."""
+    """What a new consumer with read_committed reads, and which committed records it does not read."""
     if played.committed is None:
         return
     read = played.committed.values
@@ -77,7 +77,7 @@ def _in_transactions(trace: Trace) -> Iterator[tuple[str, int, TransactionState]
 
 
 def _of_consumers(trace: Trace, played: Played, reading: Reading) -> Iterator[str]:
-    """What the consumers with a position have read, and where a new consumer of their isolation level differs."""
+    """What each consumer read during the trace, and where a new consumer with the same isolation level differs."""
     is_committed = trace.instance.configuration.isolation_level == IsolationLevel.READ_COMMITTED
     new = dict((played.committed if is_committed and played.committed else reading).records)
     last = State(trace.instance, trace.states[-1])
@@ -95,14 +95,14 @@ def _of_consumers(trace: Trace, played: Played, reading: Reading) -> Iterator[st
 
 
 def code_of(trace: Trace, played: Played) -> int:
-    """The exit code for a trace that was played to its end."""
+    """The exit code for a trace that was played to its end: DONE, DIVERGED, or UNDECIDED if nothing could be read."""
     if played.reading is None:
         return DONE if _is_leaderless_as_said(trace, played) else UNDECIDED
     return DIVERGED if _contradictions(trace, played) else DONE
 
 
 def _waits_for_nobody(trace: Trace) -> bool:
-    """Whether the trace claims that no broker can end the wait of a partition without a leader."""
+    """Whether the trace violates the property that a leaderless partition awaits a broker that can become leader."""
     return trace.property_name == "leaderless_partition_awaits_a_broker" and trace.verdict is not None
 
 
@@ -164,7 +164,7 @@ def _common(trace: Trace) -> list[str]:
 
 
 def _deleted(trace: Trace) -> set[str]:
-    """The records that DeleteRecords has removed in some log."""
+    """The records that DeleteRecords has removed from the log of at least one replica."""
     states = [State(trace.instance, cells) for cells in trace.states]
     removed = {
         state.log_record[replica][offset]

@@ -38,7 +38,7 @@ POLL_SECONDS = 0.002
 
 
 async def comes(is_there: Callable[[], bool]) -> bool:
-    """Wait until `is_there` is true; returns whether this was in time."""
+    """Wait until `is_there` is true, at most SECONDS; returns whether it became true."""
     for _ in range(int(SECONDS / POLL_SECONDS)):
         if is_there():
             return True
@@ -48,7 +48,7 @@ async def comes(is_there: Callable[[], bool]) -> bool:
 
 @dataclass(frozen=True)
 class Arrival:
-    """A producer's request at a broker; its answer, or None if its connection is to break."""
+    """A producer's request that waits at a broker for its `answer`; None as answer breaks the connection."""
 
     broker: int
     value: str
@@ -58,7 +58,7 @@ class Arrival:
 
 @dataclass(frozen=True)
 class Waiting:
-    """A fetch of a consumer with a position at a broker; its answer, or None if its connection is to break."""
+    """A consumer's fetch that waits at a broker for its `answer`; None as answer breaks the connection."""
 
     broker: int
     client: str
@@ -78,7 +78,7 @@ class Still:
 
 
 class Stage(Backend):
-    """The cluster during a trace.
+    """The cluster while a trace is played: requests of clients wait here for their steps.
 
     `expected` is the broker to which the next request of a producer has to come. `leaders` has, by the name of each
     consumer with a position, the leader and the leader epoch that the trace lets it know.
@@ -117,7 +117,7 @@ class Stage(Backend):
         return None if acks is Acks.NONE else await _answer_of(arrival.answer, arrival, self.arrivals)
 
     async def ask(self, broker: int, request: ConsumerRequest, client: str) -> Payload:
-        """Hold a positioned consumer's fetch until its step; answer its questions about offsets at once."""
+        """Hold a fetch of a consumer of the trace until the trace reaches its step; answer other requests at once."""
         if client not in self.leaders:
             return await super().ask(broker, request, client)
         if self.leaders[client][1] == NO_EPOCH:
@@ -129,7 +129,7 @@ class Stage(Backend):
         return await _answer_of(waiting.answer, waiting, self.fetches)
 
     def answer_to(self, broker: int, request: ConsumerRequest) -> Payload:
-        """The broker's answer to a consumer's request, which it receives now. Raises Disconnected."""
+        """Deliver a consumer's request to the broker now, and return the answer. Raises Disconnected."""
         answers: list[Payload | None] = []
         self.cluster.outside.ask(broker, request, answers.append)
         number = self.cluster.messages()[-1].number
@@ -143,8 +143,8 @@ class Stage(Backend):
 
 
 async def _answer_of(coming: asyncio.Future[Answer | None], held: Held, others: list[Held]) -> Answer:
-    """Hold a request among `others` until it has an answer; returns the answer. Raises Disconnected if its connection
-    is to break."""
+    """Wait for the answer to a held request, take the request out of the list `others`, and return the answer. Raises
+    Disconnected if the answer is None."""
     try:
         answer = await coming
     finally:

@@ -1,1 +1,1 @@
-"""Public TLA+ examples, written again in the modelling language, and the figures that TLC reports for them."""
+"""Public TLA+ examples, written again in the modelling language, and the counts that TLC reports for them."""

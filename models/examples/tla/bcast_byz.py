@@ -76,7 +76,7 @@ def too_many_faults(configuration: Any) -> bool:
 
 
 def may_be_received(s, sender):
-    """Faulty processes send whatever they like."""
+    """The sender has sent ECHO, or is faulty: faulty processes send whatever they like."""
     return s.has_sent[sender] or s.is_faulty[sender]
 
 

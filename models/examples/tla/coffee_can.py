@@ -82,7 +82,7 @@ def monotonic_decrease(before, after, taken):
 
 @always_step
 def loop_invariant(before, after):
-    """Whether the number of white beans is even never changes."""
+    """The parity of the number of white beans never changes."""
     return before.white % 2 == after.white % 2
 
 

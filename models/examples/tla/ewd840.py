@@ -53,7 +53,7 @@ class State:
 
 @initial
 def the_token_is_black(s, active: Nodes, black: Nodes, position: Node):
-    """Everything but the color of the token is arbitrary."""
+    """At first the token is black, and everything else is arbitrary."""
     for node in Node:
         s.active[node] = active[node]
         s.color[node] = Color.BLACK if black[node] else Color.WHITE

@@ -73,7 +73,7 @@ def relax(s, node: Node, neighbour: Node, distance: Distance):
 
 
 def can_be_relaxed(s):
-    """ENABLED Next."""
+    """Some node can still be relaxed (ENABLED Next)."""
     return any(
         are_neighbours(node, neighbour) and s.distance[neighbour] + 1 < s.distance[node]
         for node in range(s.nodes)

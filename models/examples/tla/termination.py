@@ -45,7 +45,7 @@ class State:
 
 @initial
 def no_message_is_pending(configuration: Any) -> Iterator[dict[str, Any]]:
-    """Some nodes are active. If none is, this may have been detected."""
+    """At first no message is pending, and any nodes are active. If none is, the termination may have been detected."""
     for active in product((False, True), repeat=configuration.nodes):
         for is_detected in {False, not any(active)}:
             yield {"active": list(active), "is_detected": is_detected}
@@ -61,7 +61,7 @@ def terminated(s):
 
 
 def is_the_last_one(s, node):
-    """Once the node is inactive, the computation has terminated."""
+    """No other node is active and no message is pending: once this node is inactive, the computation has terminated."""
     return all(s.pending[n] == 0 and (n == node or not s.active[n]) for n in range(s.nodes))
 
 

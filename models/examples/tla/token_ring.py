@@ -73,7 +73,7 @@ def pass_token(s, node: Node):
 
 
 def unique_token(s):
-    """The first counters are equal, and the rest, if any, are the value before."""
+    """There is exactly one token: the first counters are equal, and all further ones, if any, have the value before."""
     return any(
         all(
             s.counter[node] == s.counter[0] if node < first else next_value(s, s.counter[node]) == s.counter[0]

@@ -160,7 +160,7 @@ def participant_aborts_on_its_vote(s, p: Participant):
 
 @action
 def participant_aborts_unasked(s, p: Participant):
-    """The coordinator died before it asked this participant."""
+    """The coordinator died before it asked this participant, which decides to abort."""
     require(not s.is_faulty[p])
     require(s.decision[p] == Decision.NONE)
     require(s.coordinator_is_faulty)
@@ -223,7 +223,7 @@ def participant_decides_after_forwarding(s, p: Participant):
 
 @action
 def participant_aborts_on_timeout(s, p: Participant):
-    """A participant that is alive can no longer receive a decision: the dead ones have sent it none."""
+    """No living participant can still receive a decision, since the dead sent none to the living: this one aborts."""
     require(s.FORWARDS)
     require(not s.is_faulty[p])
     require(s.decision[p] == Decision.NONE)
@@ -241,7 +241,7 @@ def participant_aborts_on_timeout(s, p: Participant):
 
 @terminal
 def everybody_is_dead(s):
-    """Every participant that is alive can die. The model files have CHECK_DEADLOCK FALSE."""
+    """Only when all are dead is no step left. The model files have CHECK_DEADLOCK FALSE."""
     return s.coordinator_is_faulty and all(s.is_faulty[p] for p in Participant)
 
 
@@ -257,7 +257,7 @@ def participants_decide_alike(s):
 
 @always
 def commits_only_if_all_vote_yes(s):
-    """AC2."""
+    """AC2: a participant commits only if all participants vote yes."""
     return not any(s.decision[p] == Decision.COMMIT for p in Participant) or all(s.votes_yes[p] for p in Participant)
 
 
@@ -273,7 +273,7 @@ def aborts_only_for_a_reason(s):
 
 @always_step
 def decides_at_most_once(before, after):
-    """AC4."""
+    """AC4: a participant that has decided never changes its decision."""
     return all(before.decision[p] == Decision.NONE or before.decision[p] == after.decision[p] for p in Participant)
 
 

@@ -29,7 +29,7 @@ Where Kafka 4.1 does something else (org.apache.kafka.controller, kafka.cluster.
 - A record is appended only if the committed ISR has the minimum size; the maximal ISR decides on acknowledgements.
   Here the maximal ISR decides on appending.
 - The high watermark also waits for a replica outside the maximal ISR that is caught up and may join. A truncation
-  lowers the high watermark of a follower to the end of its log. Here neither does.
+  lowers the high watermark of a follower to the end of its log. Neither is so here.
 """
 
 from enum import IntEnum
@@ -80,7 +80,8 @@ def shutdowns_of(configuration):
 
 
 def last_partition_epoch(configuration):
-    """A partition epoch that is large enough: one above it would leave the range of its field, and be reported."""
+    """The largest partition epoch that a behaviour can reach; a larger one would leave its field's range, a reported
+    error."""
     return (
         2
         + 3 * (configuration.fencings + shutdowns_of(configuration))
@@ -275,7 +276,7 @@ def weight(s, b):
 
 
 def added_epoch(s, incarnations, b):
-    """The broker epoch of an added replica."""
+    """The broker epoch that a request names for a replica that it adds."""
     return (incarnations // max(1, weight(s, b))) % max(1, s.lossless_shutdowns + s.lossy_shutdowns + 1) + 1
 
 
@@ -378,7 +379,7 @@ def committed_end(s, b, end):
 
 
 def advance_high_watermark(s, b, old, new):
-    """Acknowledge committed records; consumers read them if no consumer was as far."""
+    """Acknowledge the committed records; consumers read those that no consumer has read yet."""
     s.high_watermark[b] = new
     for offset in Offset:
         if old <= offset and offset < new:
@@ -391,7 +392,7 @@ def advance_high_watermark(s, b, old, new):
 
 
 def maybe_advance_high_watermark(s, b, end):
-    """Only a leader whose ISR has the minimum size advances: otherwise it may not know all possible leaders."""
+    """Only a leader whose ISR has the minimum size advances: with a smaller one, it may not know who can be elected."""
     if committed_end(s, b, end) > s.high_watermark[b] and isr_size(s, s.known_epoch[b]) >= s.min_isr:
         advance_high_watermark(s, b, s.high_watermark[b], committed_end(s, b, end))
 
@@ -651,7 +652,7 @@ def follower_sends_fetch(s, follower: Broker, leader: Broker):
 
 
 def is_open_epoch(s, b, epoch, leads):
-    """The epoch has no end in this log: the log is empty, ends in it, or is of its leader."""
+    """The epoch has no end in this log: the log is empty, ends in the epoch, or is that of the epoch's leader."""
     return s.log_end[b] == 0 or epoch == last_epoch(s, b) or (leads and known_leader_epoch(s, b) == epoch)
 
 
@@ -678,7 +679,7 @@ def end_of_epoch(s, b, epoch, leads):
 
 
 def answered_epoch(s, b, epoch, leads):
-    """LastOffsetForEpoch: the epoch that ends there."""
+    """LastOffsetForEpoch: the epoch that ends at `end_of_epoch`."""
     return epoch if is_open_epoch(s, b, epoch, leads) else floor_epoch(s, b, epoch)
 
 
@@ -739,8 +740,8 @@ def leader_answers_fetch(s, leader: Broker, follower: Broker):
 
 
 def truncation_end(s, follower, leader):
-    """The offset to which both logs agree: the end of the leader's epoch in either log, or of the follower's epoch
-    below it."""
+    """The offset at which the follower truncates: the smaller of the two ends of the leader's epoch in both logs, or,
+    if the follower lacks this epoch, the end of its next lower epoch."""
     end = end_of_epoch(s, follower, s.sent_epoch[follower][leader], False)
     if answered_epoch(s, follower, s.sent_epoch[follower][leader], False) != s.sent_epoch[follower][leader]:
         return end
@@ -802,7 +803,7 @@ def follower_receives_fetch(s, follower: Broker, leader: Broker):
 
 
 def stays_in_isr(s, change, b, member):
-    """The ISR after a change of broker `b`: unless it is unfenced, it leaves, even if the ISR becomes empty."""
+    """Whether a member is in the ISR after a change of `b`, which itself leaves, even as the last, unless unfenced."""
     return s.record_isr[s.partition_epoch][member] and (change == Change.UNFENCED or member != b)
 
 
@@ -811,7 +812,8 @@ def next_isr_size(s, change, b):
 
 
 def is_next_elr(s, change, b, member):
-    """The ELR after a change of broker `b`. A broker that leaves a too small ISR is eligible, unless it is unclean."""
+    """Whether a member is in the ELR after a change of broker `b`, which joins if it leaves an ISR that becomes too
+    small, unless its shutdown was unclean."""
     if change == Change.FENCED:
         return next_isr_size(s, change, b) < s.min_isr and (
             s.record_elr[s.partition_epoch][member] or (member == b and s.record_isr[s.partition_epoch][b])
@@ -846,7 +848,7 @@ def changes_partition(s, change, b):
 
 
 def may_elect(s, change, b, candidate):
-    """The candidates of the election that the change needs; if it needs no election, `b` stands for nobody."""
+    """Whether the election that the change needs may elect `candidate`; without an election, `b` stands for nobody."""
     if keeps_leader(s, change, b):
         return candidate == b
     if next_isr_size(s, change, b) > 0:
@@ -861,8 +863,8 @@ def elects(s, change, b):
 
 
 def writes_last_known_elr(s):
-    """A broker that was eligible before the last record, and is no longer, may be the last hope; an ISR of the minimum
-    size needs none. The record before the last one is that of the epoch before."""
+    """Write who is in the last known ELR: each broker that left the ELR with the last metadata record, and those that
+    the record before had. If the ISR has the minimum size, nobody is."""
     size = sum(1 for member in Broker if s.record_isr[s.partition_epoch][member])
     for member in Broker:
         s.record_last_known_elr[s.partition_epoch][member] = size < s.min_isr and (
@@ -872,7 +874,7 @@ def writes_last_known_elr(s):
 
 
 def write_change(s, change, b, candidate):
-    """Append the metadata record of a change; the first one below reads the state before it."""
+    """Append the metadata record of a change; all that is computed first is about the state before the change."""
     following = s.partition_epoch + 1
     is_election = elects(s, change, b)
     from_elr = is_election and next_isr_size(s, change, b) == 0
@@ -961,7 +963,7 @@ def controller_registers(s, start: Start, candidate: Broker):
 
 
 def is_eligible(s, epoch, isr, incarnations, leader, member):
-    """A member of the proposed ISR is not fenced; one that is added fetched in its present incarnation."""
+    """Whether a broker may be in a proposed ISR: not fenced and, if added, has fetched in its present incarnation."""
     return not is_in(isr, member) or (
         s.is_unfenced[member]
         and (
@@ -1052,7 +1054,7 @@ def remove_partition(s, follower, leader):
 
 
 def drop_fetch_sessions(s, b):
-    """Messages from and to a broker that goes down are lost, and requests to it end."""
+    """Messages from and to a broker that goes down are lost, and others no longer wait for its responses."""
     for other in Broker:
         clear_message(s, b, other)
         clear_message(s, other, b)
@@ -1065,7 +1067,7 @@ def drop_fetch_sessions(s, b):
 
 
 def goes_down(s, b, candidate):
-    """The common part of both kinds of shutdown."""
+    """The effects of every shutdown, with or without loss of the log."""
     drop_fetch_sessions(s, b)
     if s.role[b] == Role.LEADER:
         refuse_pending(s, b)
@@ -1119,7 +1121,7 @@ def starts_in_isr(s, b):
 
 @initial
 def broker_0_leads(s):
-    """A partition that works. Replicas outside the initial ISR are fenced, and have not learned that they left it."""
+    """At first broker 0 leads. Replicas outside the initial ISR are fenced, and have not learned that they left it."""
     stale = 1
     current = 1 if s.initial_isr == s.brokers else 2
     s.partition_epoch = current
@@ -1145,7 +1147,7 @@ def broker_0_leads(s):
 
 @terminal
 def faults_are_used_up(s):
-    """Only then can it be that no step is left (TLC ran with -deadlock)."""
+    """Only when all faults are used up may no step be left (TLC ran with -deadlock)."""
     return (
         s.lossless_shutdowns_so_far == s.lossless_shutdowns
         and s.lossy_shutdowns_so_far == s.lossy_shutdowns
@@ -1169,7 +1171,7 @@ def leader_completeness(s):
 
 @always
 def leader_candidate_completeness(s):
-    """LeaderCandidateCompletenessProperty: so has every member of the ISR and the ELR that runs."""
+    """LeaderCandidateCompletenessProperty: every running member of ISR or ELR has all committed records."""
     return not any(
         s.log_end[b] < s.true_high_watermark
         and s.status[b] == Status.RUNNING
@@ -1231,7 +1233,7 @@ def consistent_read(s):
 
 @always
 def min_isr_recovery_quorum(s):
-    """MinIsrRecoveryQuorum: without ISR and ELR, as many replicas as the minimum are the last hope."""
+    """MinIsrRecoveryQuorum: if ISR and ELR are empty, the last known ELR has min_isr replicas."""
     return (
         any(s.record_isr[s.partition_epoch][b] or s.record_elr[s.partition_epoch][b] for b in Broker)
         or sum(1 for b in Broker if s.record_last_known_elr[s.partition_epoch][b]) == s.min_isr
@@ -1240,7 +1242,7 @@ def min_isr_recovery_quorum(s):
 
 @always
 def no_committed_record_lost_globally(s):
-    """NoCommittedRecordLostGlobally: some replica has each acknowledged record; not with min_isr lossy shutdowns."""
+    """NoCommittedRecordLostGlobally: each acknowledged record is on a replica. Fails with min_isr lossy shutdowns."""
     return all(not s.is_acknowledged[value] or any(has_value(s, b, value) for b in Broker) for value in Value)
 
 

@@ -110,7 +110,7 @@ def append_oplog(s, i: Server, j: Server):
 
 @action(shows="{i} because of {j}")
 def rollback_oplog(s, i: Server, j: Server):
-    """A server removes its last entry."""
+    """A server removes its last entry, because another log ends in a later term."""
     require(can_roll_back(s, i, j))
     s.log_length[i] -= 1
     s.log[i][s.log_length[i]] = 0

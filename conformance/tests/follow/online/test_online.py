@@ -283,11 +283,11 @@ def test_lines_are_counted_from_it(window) -> None:
 @pytest.mark.parametrize(
     ("line", "why"),
     [
-        (disk(1, "axcd"), "one of the first 3 records is different in every log"),
-        (disk(1, "abcd", (3, 4, 5, 5)), "one of the first 3 records has another epoch in every log"),
+        (disk(1, "axcd"), "no log has these records at the offsets below 3"),
+        (disk(1, "abcd", (3, 4, 5, 5)), "no log has these leader epochs at the offsets below 3"),
         (disk(1, "ab"), "the log of broker 1 has more than 2 records"),
         (disk(3, "ab"), "the log of broker 3 has 1 records"),
-        (disk(3, "b"), "one of the first 1 records is different in every log"),
+        (disk(3, "b"), "no log has these records at the offsets below 1"),
         (HighWatermark(1, 1, 3, 0), "the high watermark of broker 3 is 1"),
         (LogEnd(1, 1, 1, 2, 3), "the log of broker 1 has more than 2 records"),
         (LogEnd(1, 1, 2, 3, 4), "the epoch of the record at offset 2 is 5"),
@@ -306,8 +306,8 @@ def test_a_line_that_contradicts_the_window_says_why(window, line: Line, why: st
 @pytest.mark.parametrize(
     ("line", "why"),
     [
-        (disk(1, "abcdx"), "x is on disk before a line says that it is sent"),
-        (Acked(1, 1, "c", 2, None), "c is acknowledged in some states only, which are no longer known"),
+        (disk(1, "abcdx"), "x is on disk before a line sends it"),
+        (Acked(1, 1, "c", 2, None), "c was acknowledged in only some states, and it is no longer known in which"),
     ],
 )
 def test_a_line_about_records_outside_the_window_is_undecided(window, line: Line, why: str) -> None:

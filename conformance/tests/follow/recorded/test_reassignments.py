@@ -187,7 +187,7 @@ def test_a_bad_line_is_refused(tmp_path: Path, line: Line, complaint: str) -> No
 
 def test_the_replicas_before_a_reassignment_have_to_be_known(tmp_path: Path) -> None:
     path = write(tmp_path / "seen.ndjson", *said("record 1: 1 2 epoch=0 change=0; reassign 1"))
-    complaint = "2: no line before says which replicas are reassigned; give replicas in the header"
+    complaint = "2: no earlier line shows the replicas that are reassigned; give replicas in the header"
     with pytest.raises(UsageError, match=complaint):
         follow_recording(path, "4.1")
 

@@ -147,7 +147,7 @@ def test_a_recording_may_begin_later_than_its_partition(tmp_path: Path) -> None:
 def test_a_recording_without_the_topic_of_a_client_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "wire.ndjson"
     path.write_text(FIRST + "\n")
-    with pytest.raises(UsageError, match="no message names a partition of a client; record Metadata, "):
+    with pytest.raises(UsageError, match="no message names a partition of a topic of clients; record Metadata, "):
         list(observations_of(path))
 
 
@@ -171,10 +171,10 @@ SEGMENT = "t-0/00000000000000000000.log"
 @pytest.mark.parametrize(
     ("name", "at", "data", "complaint"),
     [
-        (SEGMENT, 16, b"\x01", "00.log: byte 0 begins no record batch of format 2; "),
+        (SEGMENT, 16, b"\x01", "00.log: no record batch of format 2 is at byte 0; "),
         (SEGMENT, 22, b"\x01", "the batch at byte 0 is compressed: gzip, and damaged; "),
         (SEGMENT, 22, b"\x04", "the batch at byte 0 is compressed: zstd; record with gzip, lz4 or none"),
-        (SEGMENT, 57, b"\x00\x00\x00\x09", "00.log: byte 0 begins no record batch of format 2; "),
+        (SEGMENT, 57, b"\x00\x00\x00\x09", "00.log: no record batch of format 2 is at byte 0; "),
         (SEGMENT, 61, b"\xff", "00.log: a record of the batch at byte 0 is damaged; "),
         (SEGMENT, 7, b"\x01", "t-0: the record at position 0 has offset 1; only logs that begin"),
         ("replication-offset-checkpoint", 4, b"t 0 x", "checkpoint: byte 4: 'x"),

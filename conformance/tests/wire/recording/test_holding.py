@@ -53,7 +53,10 @@ def test_a_script_is_read(tmp_path):
         ("lose fetch", "lose: no such rule; write hold MESSAGE until MOMENT, or delay MESSAGE by N ms"),
         ("hold", "the line ends too early; name an API, such as fetch, produce, alter_partition, or any"),
         ("hold fetsh until released", "fetsh: no such API; did you mean fetch?"),
-        ("hold xyzzy until released", "xyzzy: no such API; such are fetch, produce, alter_partition, or any"),
+        (
+            "hold xyzzy until released",
+            "xyzzy: no such API; write, for example, fetch, produce, alter_partition, or any",
+        ),
         ("hold fetch", "the hold has no end; write until released, or until MESSAGE"),
         ("hold fetch until", "the line ends too early; name an API, such as fetch, produce, alter_partition, or any"),
         ("hold fetch from until released", "until: write broker N, controller, or client ID"),
@@ -61,11 +64,11 @@ def test_a_script_is_read(tmp_path):
         ("hold fetch to broker 7 until released", "7: there is no such node; the nodes are 1, 2, controller (--node)"),
         (
             "hold fetch to client a until released",
-            "a client cannot stand here: it sends requests, and gets responses; name a broker or a controller",
+            "client: requests go to brokers and controllers, and responses come from them; name one of them",
         ),
         (
             "hold fetch from controller until released",
-            "the controller has no id, by which a sender of requests is known; write controller-ID",
+            "controller: a sender of requests is known by its id, missing here; write controller-ID",
         ),
         ("delay fetch until released", "the delay has no length; write, for example, by 200 ms"),
         ("delay fetch by 0 ms", "0: not a length of a delay; give 1 to 3600000 ms"),

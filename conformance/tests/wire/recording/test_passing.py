@@ -103,7 +103,7 @@ HOSTILE = {
     "unknown version": (framed(struct.pack(">hhi", 3, 99, 1)), "kio has no request of Metadata in version 99", 8),
     "huge array": (
         framed(struct.pack(">hhih", 3, 12, 7, -1) + b"\0\xff\xff\xff\xff\x0f"),
-        "it gives a length of 4294967294, but has only 0 bytes left",
+        "the frame gives a length of 4294967294, but has only 0 bytes left",
         16,
     ),
     "secrets": (framed(struct.pack(">hhih", 36, 2, 7, -1) + b"\0\5pass\0"), "SaslAuthenticate may contain secrets", 17),
