@@ -225,7 +225,7 @@ class Tried:
 
     @property
     def is_gone(self) -> bool:
-        """Whether the searches decided that, with the change, the failure in question does not happen."""
+        """Whether the searches decided that, with the change, the failure to be prevented does not happen."""
         return self.finding.is_known and not self.finding.fails
 
     @property

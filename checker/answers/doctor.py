@@ -229,7 +229,7 @@ def _advised(answer: Answer, asking: Asking, shares: _Shares) -> Answer:
 
 
 def _tried(change: Change, case: Case, asking: Asking, share: float) -> Tried:
-    """Search the case with a change: are acknowledged records lost? If not, are any when one broker is lost?"""
+    """Search the case with a change: are acknowledged records lost? If not, are any lost when one broker is lost?"""
     changed = change.of(case)
     tried = Tried(change, asking.ask(changed, LOSS, share))
     if changed.acks != "all" or not tried.is_cure:

@@ -403,7 +403,7 @@ def _power_of_all(case: Case) -> Iterator[Search]:
 
 
 def fewest_copies(case: Case) -> Iterator[tuple[int, int]]:
-    """Yield (replicas, min.insync.replicas) for searches in which all lose power: the fewest, then the case's."""
+    """Yield (replicas, min.insync.replicas) for searches in which all brokers lose power: the least and the case's."""
     replicas = min(case.replication_factor, LEAST)
     yield from dict.fromkeys(
         [
@@ -581,9 +581,9 @@ def searches_of_defect(case: Case, name: str) -> list[Search] | str:
 
 
 def bounds_for(failure: Failure, protocol: str) -> list[Bounds]:
-    """Return the bounds with which to search a failure in a generation. Of the library's bounds, only those for
-    generations with the same way to change the ISR (Family) fit. Of these, the function returns the bounds for the last
-    generation up to `protocol`, or else for the first generation; an empty list if no bounds fit."""
+    """Return the bounds with which to search a failure in a generation; empty if no bounds fit. The library's bounds
+    fit if their generation changes the ISR in the same way (Family). Of several such generations, the last generation
+    up to `protocol` counts, or else the first."""
     history = failure.history
     assert history is not None
     order = list(registry.load(history.model)[0].protocols)

@@ -265,7 +265,7 @@ def asked_instead(case: Case, question: Question) -> tuple[Case, Question]:
 
 
 def _survival_of_fewer(case: Case, lost: int) -> tuple[Case, Question]:
-    """Leave out a replica outside the smallest ISR or, if all replicas are in it, a lost one (rule BROKER_LESS)."""
+    """Leave out a replica outside the smallest ISR or, if all replicas are in it, a lost replica (rule BROKER_LESS)."""
     replicas, least = case.replication_factor, min(case.min_insync_replicas, case.replication_factor)
     if least == replicas:
         least, lost = least - 1, max(0, lost - 1)
@@ -344,7 +344,7 @@ def is_in(failure: Failure, version: Version, case: Case | None = None) -> bool:
 
 
 def _has_one_of(case: Case, failure: Failure, entries: Sequence[str]) -> bool:
-    """Whether a case has one of the entries (NAME=VALUE); for a failure of the model `transactions`, of that model."""
+    """Whether a case, or `case.transactions` for a failure of that model, has one of the entries (NAME=VALUE)."""
     if failure.history is not None and failure.history.model == TRANSACTIONS:
         of_case = dict(case.transactions)
     else:
@@ -362,7 +362,7 @@ def defects_of(case: Case, version: Version) -> list[Question]:
 
 
 def loses_data(failure: Failure) -> bool:
-    """Whether a failure needs a fault that loses data (of power, of a disk), which Kafka alone does not survive."""
+    """Whether a failure needs a loss of power or of a disk: data is lost, which Kafka alone does not survive."""
     return any(name in _entries(failure) for name in LOSSES)
 
 

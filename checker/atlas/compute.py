@@ -143,7 +143,7 @@ def compute_on_spark(
 def _made_on_executor(
     make: Callable[[Search, Limits], Result], limits: Limits, deadline: float, search: Search
 ) -> Result | None:
-    """Make a search on an executor; None if the deadline, a value of time.time, is over."""
+    """Make a search on an executor; None if the deadline, a value of time.time, has passed."""
     if time.time() >= deadline:
         return None
     return timed(lambda: make(search, limits))
@@ -190,7 +190,7 @@ def write_record(path: Path, cells: Iterable[Cell], results: Mapping[str, Result
 
 def _answer(cell: Cell, results: Mapping[str, Result]) -> tuple[list[Search] | str, Search | None]:
     """Return the searches that answer a cell, up to the first that finds a failure, or the reason why nothing is
-    searched; and the first search whose result is missing, or None."""
+    searched; and the first search whose result is missing, None if no result is missing."""
     searches = planned(cell.case, cell.question)
     if isinstance(searches, str):
         return searches, None

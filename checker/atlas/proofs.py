@@ -64,7 +64,7 @@ class _Shown:
 
 @dataclass
 class Histories:
-    """The histories to which cells link; each becomes a page, whose address is known before."""
+    """The histories to which cells link; each becomes a page, whose address is known before the page is made."""
 
     _shown: dict[object, _Shown] = field(default_factory=dict)
 

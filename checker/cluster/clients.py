@@ -411,7 +411,7 @@ def _timeout(producers: RoleSettings, brokers: RoleSettings) -> Iterator[Setting
 
 
 def _transaction_log(brokers: RoleSettings) -> tuple[list[Setting[Any]], str | None]:
-    """Return the given settings of __transaction_state; and why that topic accepts no records, None if it does."""
+    """Return the given settings of __transaction_state; and why that topic accepts no records, else None."""
     replicas, least = brokers.setting(LOG_REPLICAS), brokers.setting(LOG_MIN_ISR)
     needed = min(least.value, replicas.value) if brokers.release.has("3.7") else least.value
     why = f"{LOG_MIN_ISR}={needed} is more than {LOG_REPLICAS}={replicas.value}" if needed > replicas.value else None

@@ -228,7 +228,7 @@ def _hidden(settings: Settings, least: LeastIsr) -> dict[tuple[Role, str], str]:
 
 
 def _mode_lines(versions: Versions) -> Iterator[Setting[Any]]:
-    """Yield settings that show who keeps the metadata (ZooKeeper, KRaft); the agreed version is shown elsewhere."""
+    """Yield settings that show who keeps the metadata (ZooKeeper, KRaft), other than the agreed version."""
     mode = f"metadata is kept by {'controllers (KRaft)' if versions.has_kraft else 'ZooKeeper'}"
     for given in versions.decisive:
         meaning = mode

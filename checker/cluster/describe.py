@@ -192,7 +192,7 @@ class Reader:
         return True
 
     def _is_beginning(self, line: str) -> bool:
-        """Whether a line may be cut off: it begins like a line of a tool, and whole lines come before it."""
+        """Whether a line is possibly incomplete: it begins like a line of a tool, and whole lines come before it."""
         text = line.strip()
         starts = any(text.startswith(word) or word.startswith(text) for word in _FIRST_WORDS)
         return bool(self.contents.topics or any(self.contents.brokers.values())) and (
@@ -276,7 +276,8 @@ class Reader:
 
     def _elr(self, labels: dict[str, str], isr: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Return the brokers in Elr and in LastKnownElr; note whether the line has these fields, and whether they name
-        brokers. Kafka keeps no broker in both the ISR and the ELR; but both may name brokers that are not replicas."""
+        brokers. Kafka keeps no broker in both the ISR and the ELR; but both fields may name brokers that are not
+        replicas."""
         shown = [label for label in ("Elr", "LastKnownElr") if label in labels]
         available = {label: self._brokers(labels, label) for label in shown if labels[label] != NO_ELR}
         for broker in available.get("Elr", ()):
@@ -572,8 +573,8 @@ def listed(names: Sequence[str]) -> str:
 
 
 def _evidence(contents: Contents) -> Iterator[Evidence]:
-    """Yield what the outputs show of the brokers' release. The output of kafka-features shows the versions that it
-    supports. In the output of kafka-topics, the newest sign counts: a TopicId is printed since 2.8, Elr since 3.8. Only
+    """Yield what the outputs show of the brokers' release. The output of kafka-features shows the supported versions.
+    In the output of kafka-topics, the newest sign counts: a TopicId is printed since 2.8, Elr since 3.8. Only
     KRaft brokers, as all brokers are since 4.0, send ELRs (DescribeTopicPartitions); in place of an ELR that was not
     sent, or for topics described by id, the tool prints N/A."""
     for version, place in contents.supported:

@@ -173,7 +173,7 @@ def _complete(text: str) -> Version:
 
 
 def _why_no_release(version: Version) -> str:
-    """Return the message for a number above all releases, with the Kafka release that the distribution contains."""
+    """Return the message for a number above all releases, with the Kafka release in that Confluent Platform, if any."""
     if version.release in _CONFLUENT_PLATFORM:
         kafka, platform = _name(_CONFLUENT_PLATFORM[version.release]), version.release_name
         return f"{version} is no release of Kafka; Confluent Platform {platform} contains Kafka {kafka}: write {kafka}"

@@ -36,7 +36,7 @@ class DiskError(Exception):
 
 
 class DamagedError(Exception):
-    """A file that a checkpoint names is missing or differs from its description; the message is its name."""
+    """A file that a checkpoint names is missing or differs from its description; the message is the file's name."""
 
 
 class Folder:
