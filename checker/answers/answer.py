@@ -27,7 +27,7 @@ from isrcheck.models.kafka.failures.catalogue import ChangeKind, Failure, pairs
 
 
 def case_of(cluster: Cluster) -> Case:
-    """Return the settings of a cluster on which answers depend; a generation without a model becomes the nearest."""
+    """Return the `Case` of a cluster; if its generation has no model, the case has the nearest modelled generation."""
     generation, producer, replicas = cluster.generation, cluster.producer, cluster.replication_factor.value
     case = Case(generation.protocol, tuple(sorted(generation.switches.items())))
     transactions: dict[str, str] = {}
@@ -168,7 +168,7 @@ def _settings(case: Case) -> Iterator[ChangedSetting]:
 
 
 def _makes_sense(case: Case, settings: tuple[ChangedSetting, ...]) -> bool:
-    """Whether Kafka accepts the case with these new settings, and can acknowledge writes with acks=all then."""
+    """Whether Kafka accepts the case with these new settings, and can then acknowledge writes with acks=all."""
     changed = Change(settings).of(case)
     if changed.enable_idempotence and not case.enable_idempotence:
         return changed.acks == "all" and changed.retries
@@ -208,7 +208,7 @@ def why_open(finding: Finding) -> str:
 
 
 def about_brokers(findings: Mapping[Question, Finding], topic: Topic) -> list[Finding]:
-    """Return findings in the order of the brokers: 0, 1, ... down (WRITES, READS) or 1, 2, ... lost (SURVIVES)."""
+    """Return the findings about a topic by brokers: 0, 1, ... down (WRITES, READS) or 1, 2, ... lost (SURVIVES)."""
     return [findings[question] for question in sorted(findings) if question.topic is topic]
 
 
@@ -225,7 +225,7 @@ class Tried:
 
     @property
     def is_gone(self) -> bool:
-        """Whether the searches decided that, with the change, the failure in question does not happen."""
+        """Whether the searches decided that, with the change, the failure to be prevented does not happen."""
         return self.finding.is_known and not self.finding.fails
 
     @property
@@ -254,12 +254,12 @@ class Exposure:
 
     @property
     def is_open(self) -> bool:
-        """Whether the search leaves undecided if the failure can happen in this cluster."""
+        """Whether the search has not decided if the failure can happen in this cluster."""
         return is_open(self.failure, self.finding)
 
     @property
     def why_open(self) -> str:
-        """Why the search leaves undecided if the failure can happen in this cluster."""
+        """Why the search has not decided if the failure can happen in this cluster."""
         history = self.failure.history
         if not self.finding.is_known or history is None:
             return why_open(self.finding)
@@ -307,7 +307,7 @@ class Answer:
 
     @property
     def every_finding(self) -> list[Finding]:
-        """All findings about the cluster, and those about the cluster with each change that was tried."""
+        """All findings about the cluster, and about the cluster with each change that was tried."""
         changes = [*self.changes, *(tried for exposure in self.exposures for tried in exposure.avoided_by)]
         of_defects = [exposure.finding for exposure in self.exposures]
         of_changes = [finding for tried in changes for finding in (tried.finding, tried.survives_one) if finding]
@@ -315,9 +315,9 @@ class Answer:
 
     @property
     def tolerated(self) -> int | None:
-        """How many brokers, whichever they are, can be lost for good without the loss of a committed record, if the ISR
-        is as small as acks=all allows; None if that is unknown. With one replica it is 0, whatever acks is, without a
-        search."""
+        """How many brokers, whichever they are, can be lost for good without the loss of a committed record while the
+        ISR is as small as acks=all allows; None if that is unknown. With one replica the number is 0, whatever acks is,
+        and needs no search."""
         if self.case.replication_factor == 1 and self.loss is not None:
             return 0
         for lost, finding in enumerate(about_brokers(self.findings, Topic.SURVIVES)):
@@ -365,7 +365,7 @@ class Answer:
 
     @property
     def why_undecidable(self) -> str | None:
-        """Why no search can answer for this cluster, as its files or its release show before any search; or None."""
+        """Why no search can answer for this cluster, as its files or its release show before any search; else None."""
         cluster = self.cluster
         if cluster.given_roles == {Role.CONSUMER}:
             return "a consumer's settings alone decide nothing about records; give the topic's and the producers' files"
@@ -414,7 +414,7 @@ class Answer:
 
     @property
     def nearest(self) -> Kind:
-        """The kind of the answer about the generation that was searched: the cluster's own, or else the nearest."""
+        """The kind of the answer about the searched generation: that of the cluster, or the nearest with a model."""
         if self.why_broken is not None:
             return Kind.BROKEN
         if (self.loss is not None and self.loss.fails) or self.loses_with_one_broker:
@@ -469,7 +469,7 @@ class Answer:
 
     @property
     def verdict(self) -> Word:
-        """The answer in the words of verdicts on properties, for --json: VIOLATED, PERMITTED, UNDECIDED, HOLDS, ..."""
+        """The answer as the verdict on a property, for --json: VIOLATED, PERMITTED, UNDECIDED, HOLDS, ..."""
         if self.kind is Kind.UNKNOWN:
             return Word.UNDECIDED
         if self.kind in (Kind.BROKEN, Kind.DEFECTS):
@@ -510,7 +510,8 @@ class Doctored:
 
 def code_of(answers: Sequence[Answer], fail_on: Collection[str], *, strict: bool) -> int:
     """Return the gravest exit code of the answers: 12, then 3, then 0. With `strict`, a loss that the settings allow
-    gives 12 too. If `fail_on` names kinds of answers, only these and BROKEN give 12, or 3 for UNKNOWN."""
+    gives 12 too. If `fail_on` names kinds of answers, only the named kinds and BROKEN give 12; UNKNOWN gives 3, if it
+    is named."""
     if not fail_on:
         codes = {answer.code for answer in answers}
         if strict and any(answer.kind is Kind.CAN_LOSE for answer in answers):

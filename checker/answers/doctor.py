@@ -1,5 +1,4 @@
-"""`check --config`, `check --describe` and `isrcheck doctor`: answers, from Kafka's files, if a cluster can lose
-records.
+"""`check --config`, `check --describe` and `isrcheck doctor`: tells from Kafka's files if a cluster can lose records.
 
 The command reads the files, and asks questions about each distinct configuration, the most important question first. If
 --seconds or Ctrl-C ends the command early, the remaining questions stay open, and the answer says so. An answer comes
@@ -74,10 +73,10 @@ class Answerer(Protocol):
 
     def expect(self, questions: Sequence[Expected], limits: Limits, reserve: float, part: float) -> None:
         """Begin to answer the questions, in this order, if several searches can run side by side. These questions, and
-        later ones of the total weight `reserve`, share the fraction `part` of the time that the command has left."""
+        later questions of the weight `reserve`, share the fraction `part` of the time that the command has left."""
 
     def answer(self, case: Case, question: Question, limits: Limits) -> Finding:
-        """Answer a question about a case. Raises KeyboardInterrupt if Ctrl-C was pressed before."""
+        """Answer a question about a case. Raises KeyboardInterrupt if Ctrl-C was pressed before the search begins."""
 
     def close(self) -> None:
         """End all searches that still run."""
@@ -230,7 +229,7 @@ def _advised(answer: Answer, asking: Asking, shares: _Shares) -> Answer:
 
 
 def _tried(change: Change, case: Case, asking: Asking, share: float) -> Tried:
-    """Search the case with a change: are acknowledged records lost? If not, are any when one broker is lost?"""
+    """Search the case with a change: are acknowledged records lost? If not, are any lost when one broker is lost?"""
     changed = change.of(case)
     tried = Tried(change, asking.ask(changed, LOSS, share))
     if changed.acks != "all" or not tried.is_cure:
@@ -331,7 +330,7 @@ class FromTheAtlas:
         self.searches.expect(lacking, limits, reserve, part)
 
     def answer(self, case: Case, question: Question, limits: Limits) -> Finding:
-        """Answer a question from the record or by search. Raises KeyboardInterrupt."""
+        """Answer a question from the record or by search. Raises KeyboardInterrupt as `Answerer.answer` does."""
         return self._find(case, question, limits) or self.searches.answer(case, question, limits)
 
     def close(self) -> None:
@@ -382,7 +381,7 @@ class Searches:
         self.several.expect(searches, limits, reserve, part)
 
     def answer(self, case: Case, question: Question, limits: Limits) -> Finding:
-        """Answer a question by search. Raises KeyboardInterrupt."""
+        """Answer a question by search. Raises KeyboardInterrupt as `Answerer.answer` does."""
         if self.searcher is None:
             from isrcheck.checker.answers.searching import EarlyAnswer, InThisProcess, Searcher
 

@@ -1,7 +1,7 @@
 """The answers to questions, put together from the results of their searches.
 
 Texts, pages and advice are written from a `Finding` alone, without a further search. A failure is kept as a `History`,
-the names of its steps. Only to replay a history is its model loaded, which takes a second. The description of a history
+the names of its steps. A model is loaded only to replay a history, as that takes a second. The description of a history
 is kept in the cache, under a digest of the history and of the code that words it: the models and the traces.
 """
 
@@ -170,7 +170,7 @@ class Finding:
 
     @property
     def least_depth(self) -> int | None:
-        """The least depth to which a search judged all states (-1: it judged none); None if all went to the end."""
+        """The least depth to which a search judged all states, -1 if it judged none; None if all went to the end."""
         return min((result.judged for _, result in self.parts if not result.is_exhausted), default=None)
 
 
@@ -183,7 +183,7 @@ def is_exposed(failure: Failure, finding: Finding) -> bool:
 
 
 def is_open(failure: Failure, finding: Finding) -> bool:
-    """Whether it is undecided if a cluster is exposed: no answer, or a search to fewer steps than the failure takes."""
+    """Whether it is open if a cluster is exposed: no answer, or a search to fewer steps than the failure takes."""
     if finding.word is not Word.NO_VIOLATION or failure.history is None:
         return not finding.is_known
     return finding.least_depth is not None and finding.least_depth < failure.history.depth
@@ -196,9 +196,9 @@ def without_search(word: Word, why: str) -> Finding:
 
 def assembled(searches: Sequence[Search], result_of: Callable[[int], Result | None]) -> Finding | None:
     """Return the finding of searches that are made in order until one finds a failure; None if a result is missing.
-    `result_of` takes the position of a search. A witness is a search that must reach a goal. If it does not, and no
-    search finds a failure, the finding is UNDECIDED: the behaviour in question cannot happen within the bounds, so the
-    searches show nothing."""
+    `result_of` takes the position of a search. A witness is a search that must reach a goal. If no search finds a
+    failure, but a witness does not reach its goal, the finding is UNDECIDED: the behaviour in question cannot happen
+    within the bounds, so the searches show nothing."""
     made: list[Searched] = []
     for position, search in enumerate(searches):
         result = result_of(position)
@@ -260,8 +260,8 @@ def instance_of(model: str, protocol: str, configuration: str) -> Instance:
 
 @cache
 def trace_of(history: History) -> Trace:
-    """Replay a history as a trace. Raises UsageError if a step is impossible or the verdict is not as in the
-    history."""
+    """Replay a history as a trace. Raises UsageError if a step is impossible, or if the verdict differs from the
+    history's verdict."""
     from isrcheck.commands.settings import words_of_name, words_of_values
     from isrcheck.traces.format.certify import behaviour, step_named
 

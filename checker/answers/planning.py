@@ -13,9 +13,9 @@ every other known mistake is repaired.
 
 What a witness must reach: a search without an acknowledged record, or without a fault after it, finds no loss whatever
 the protocol is. So the witness of a search, within the same bounds, has to reach the goals of the model
-`kafka_scenarios` that apply (models/kafka/scenarios.py), or those of the model `transactions`; otherwise the answer is
-undecided (findings.py). Two searches need no witness: one with fewer replicas than the case, as it only supplements
-another search, and one that is itself for a goal (WRITES, READS, SURVIVES).
+`kafka_scenarios` that apply (models/kafka/scenarios.py), or the goals of the model `transactions`; otherwise the answer
+is undecided (findings.py). Two kinds of searches need no witness: a search with fewer replicas than the case, as it
+only supplements another search, and a search that is itself for a goal (WRITES, READS, SURVIVES).
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def written(instance: Instance) -> str:
 
 
 def search_of(says: str, instance: Instance, prop: str, depth: int | None = None, **fields: Any) -> Search:
-    """Return the search of an instance for a failure of `prop`; `says` has the faults, `fields` further fields."""
+    """Return the search of an instance for a failure of `prop`; `says` names faults, `fields` has further fields."""
     return Search(says, instance.model.name, instance.protocol.name, written(instance), prop, depth, **fields)
 
 
@@ -110,7 +110,7 @@ def of_instance(search: Search, instance: Instance, **changes: Any) -> Search:
 
 @cache
 def mistakes(name: str) -> Mapping[tuple[str, int], int]:
-    """Map (switch, mistaken value) to the repaired value, where a known failure differs from its repairs."""
+    """Return the repaired value for each (switch, mistaken value) in which a known failure differs from its repairs."""
     failure = named(name)
     history, repaired_values = failure.history, dict[tuple[str, int], int]()
     if history is None or history.model not in (KAFKA, LIVENESS):
@@ -145,7 +145,7 @@ def _repairs() -> tuple[Mapping[tuple[str, int], int], frozenset[str]]:
 
 
 def repairs(protocol: str, values: Mapping[str, int]) -> dict[str, int]:
-    """Return the repaired values of a generation's mistaken switches; `values` replace switches of the generation."""
+    """Return the repaired values of the mistaken switches in a generation with `values` in place of its own values."""
     present = dict(MODEL.instance(protocol).configuration.items()) | dict(values)
     repaired_values = {switch: _repairs()[0].get((switch, value)) for switch, value in present.items()}
     return {
@@ -166,9 +166,9 @@ effect."""
 
 @cache
 def _mechanisms_of_mistakes() -> Mapping[str, frozenset[str]]:
-    """For each mistaken switch, the mechanisms (of MECHANISMS) without which it has no effect: those that every history
-    with the mistake uses. Failures that a later generation repairs are left out: it may repair more than their
-    mistake."""
+    """Return, for each mistaken switch, the mechanisms (of MECHANISMS) without which the mistake has no effect: all
+    that every history with the mistake uses. Failures that a later generation repairs are left out, because that
+    generation may repair more than the mistake."""
     needs: dict[str, frozenset[str]] = {}
     for failure in failures():
         if failure.history is not None and not _is_repaired_by_generation(failure):
@@ -178,7 +178,7 @@ def _mechanisms_of_mistakes() -> Mapping[str, frozenset[str]]:
 
 
 def effective(values: Mapping[str, int]) -> dict[str, int]:
-    """Leave out the switches that are mistakes of a mechanism that the other entries switch off."""
+    """Return the values without each switch that is a mistake of a mechanism which the other values switch off."""
     needs = _mechanisms_of_mistakes()
     return {
         name: value for name, value in values.items() if all(values.get(mechanism) for mechanism in needs.get(name, ()))
@@ -197,7 +197,8 @@ def _is_accepted(protocol: str, switch: str, value: int) -> bool:
 @cache
 def repaired(case: Case) -> Case:
     """Return the case with every known mistake repaired. A generation in which the leader writes the ISR is replaced by
-    the last such generation. The `switches` of the result are all switches in which it differs from its generation."""
+    the last generation of this kind. The `switches` of the result are all switches in which it differs from its
+    generation."""
     protocol, switches = case.protocol, dict(case.switches)
     if family(protocol) is Family.WRITTEN:
         protocol = LAST_OF_ZOOKEEPER
@@ -263,7 +264,7 @@ def _searches(case: Case, question: Question) -> list[Search]:
 
 
 def depth_of(replicas: int, depth: int | None = None) -> int | None:
-    """Return the depth of a search with so many replicas (None: to the end), where three replicas have `depth`."""
+    """Return `depth`, limited as DEPTH_OF_MANY says if there are more than three replicas (None: to the end)."""
     if replicas <= SEARCHED_WHOLE:
         return depth
     most = DEPTH_OF_MANY[min(replicas, max(DEPTH_OF_MANY))]
@@ -280,7 +281,7 @@ def settings_of(case: Case, replicas: int) -> dict[str, int]:
 
 
 def with_replicas(search: Search, case: Case, replicas: int, least: int | None = None) -> Search:
-    """Note in a search with fewer replicas than the case why it counts; `least` is its own min.insync.replicas."""
+    """Note in a search with fewer replicas why it answers for the case; `least` is its own min.insync.replicas."""
     rule, says = instead_of(case, replicas, case.min_insync_replicas if least is None else least)
     return replace(search, says=search.says + says, rule=rule)
 
@@ -402,7 +403,7 @@ def _power_of_all(case: Case) -> Iterator[Search]:
 
 
 def fewest_copies(case: Case) -> Iterator[tuple[int, int]]:
-    """Yield (replicas, min.insync.replicas) for searches in which all lose power: the fewest, then the case's."""
+    """Yield (replicas, min.insync.replicas) for searches in which all brokers lose power: the least and the case's."""
     replicas = min(case.replication_factor, LEAST)
     yield from dict.fromkeys(
         [
@@ -417,7 +418,7 @@ _DEPTH_OF_ALL = 12
 
 
 def with_power(search: Search) -> Search | None:
-    """Return the search with a loss of power that the rule ONE_ENTRY makes equivalent to this search; or None."""
+    """Return the equivalent search (rule ONE_ENTRY) with a loss of power; None if the rule does not apply."""
     instance = search.instance
     values = dict(instance.configuration.items())
     losses = values.get("power_losses", 0) + values.get("disk_losses", 0)
@@ -580,9 +581,9 @@ def searches_of_defect(case: Case, name: str) -> list[Search] | str:
 
 
 def bounds_for(failure: Failure, protocol: str) -> list[Bounds]:
-    """The bounds with which to search a failure in a generation. Of the bounds that the library has for generations
-    with the same way to change the ISR (Family), the last that are not of a later generation, otherwise the first;
-    empty if none."""
+    """Return the bounds with which to search a failure in a generation; empty if no bounds fit. The library's bounds
+    fit if their generation changes the ISR in the same way (Family). Of several such generations, the last generation
+    up to `protocol` counts, or else the first."""
     history = failure.history
     assert history is not None
     order = list(registry.load(history.model)[0].protocols)

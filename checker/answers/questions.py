@@ -134,8 +134,8 @@ replica multiplies the states."""
 
 def _without_operators(case: Case, question: Question) -> Case:
     """4.3 differs from 4.1 only in when a reassignment is complete, and in what a broker's report of a directory does.
-    Without eligible leader replicas, 4.0 differs from both only in these. Both follow acts of operators, which these
-    searches do not have."""
+    Without eligible leader replicas, 4.0 differs from 4.1 and 4.3 only in these two points. Both points follow acts of
+    operators, which these searches do not have."""
     if question.topic is Topic.DEFECT or case.protocol not in WITH_ELR:
         return case
     if case.has_elr:
@@ -237,14 +237,14 @@ loss of a disk, and a log that starts later keeps its start."""
 
 
 def simplified(case: Case, question: Question) -> Case:
-    """Return the case that is searched in place of this case, by all rules that change settings."""
+    """Apply all rules that change settings: return the case that is searched in place of `case`."""
     for rule in RULES.values():
         case = rule(case, question)
     return case
 
 
 def asked_instead(case: Case, question: Question) -> tuple[Case, Question]:
-    """Return the case and the question that are searched in place of these, by all rules."""
+    """Apply all rules: return the case and the question that are searched in place of `case` and `question`."""
     case = simplified(case, question)
     while question.topic is Topic.SURVIVES and case.replication_factor > SEARCHED_WHOLE:
         case, question = _survival_of_fewer(case, question.number)
@@ -265,7 +265,7 @@ def asked_instead(case: Case, question: Question) -> tuple[Case, Question]:
 
 
 def _survival_of_fewer(case: Case, lost: int) -> tuple[Case, Question]:
-    """Leave out a replica outside the smallest ISR or, if all replicas are in it, a lost one (rule BROKER_LESS)."""
+    """Leave out a replica outside the smallest ISR or, if all replicas are in it, a lost replica (rule BROKER_LESS)."""
     replicas, least = case.replication_factor, min(case.min_insync_replicas, case.replication_factor)
     if least == replicas:
         least, lost = least - 1, max(0, lost - 1)
@@ -275,8 +275,8 @@ def _survival_of_fewer(case: Case, lost: int) -> tuple[Case, Question]:
 
 def instead_of(case: Case, replicas: int, least: int) -> tuple[str, str]:
     """Return why a search with fewer replicas than the case, and min.insync.replicas=`least`, answers for the case: the
-    name of the rule, and a remark to follow the faults of the search. Both are empty if the search has the case's
-    replicas."""
+    name of the rule, and a remark that the search appends to its faults. Both texts are empty if the search has as many
+    replicas as the case."""
     if replicas >= case.replication_factor:
         return "", ""
     says = f", with {replicas} of {case.replication_factor} replicas"
@@ -286,8 +286,8 @@ def instead_of(case: Case, replicas: int, least: int) -> tuple[str, str]:
 
 
 def sizes(case: Case, least: int = SEARCHED_WHOLE) -> list[int]:
-    """The numbers of replicas to search, the case's own last; by the rule OUTSIDE, a failure with fewer replicas is
-    also a failure of the case. Numbers below `least` or min.insync.replicas are left out."""
+    """The numbers of replicas to search; the last number is that of the case. By the rule OUTSIDE, a failure with fewer
+    replicas is also a failure of the case. Numbers below `least` or min.insync.replicas are left out."""
     replicas = case.replication_factor
     fewer = range(max(least, case.min_insync_replicas), min(replicas, SEARCHED_WHOLE + 1))
     return [*fewer, replicas]
@@ -328,8 +328,8 @@ READ = {
 
 def is_in(failure: Failure, version: Version, case: Case | None = None) -> bool:
     """Whether a release has a failure; a failure that depends on the configuration alone is in every release. With a
-    `case`: whether a cluster of the release has the failure, though it may use an older protocol, or ZooKeeper instead
-    of KRaft."""
+    `case`: whether a cluster of the release with this case has the failure. The case may have an older protocol than
+    the release, or ZooKeeper instead of KRaft."""
     if failure.since == NO_RELEASE:
         return False
     remains = False
@@ -344,7 +344,7 @@ def is_in(failure: Failure, version: Version, case: Case | None = None) -> bool:
 
 
 def _has_one_of(case: Case, failure: Failure, entries: Sequence[str]) -> bool:
-    """Whether a case has one of the entries (NAME=VALUE), of the model `transactions` if that shows the failure."""
+    """Whether a case, or `case.transactions` for a failure of that model, has one of the entries (NAME=VALUE)."""
     if failure.history is not None and failure.history.model == TRANSACTIONS:
         of_case = dict(case.transactions)
     else:
@@ -362,7 +362,7 @@ def defects_of(case: Case, version: Version) -> list[Question]:
 
 
 def loses_data(failure: Failure) -> bool:
-    """Whether a failure needs a fault that loses data (of power, of a disk), which Kafka alone does not survive."""
+    """Whether a failure needs a loss of power or of a disk: data is lost, which Kafka alone does not survive."""
     return any(name in _entries(failure) for name in LOSSES)
 
 

@@ -167,8 +167,8 @@ class Record:
 
     def searches(self, group: str, settings: str) -> Sequence[Mapping[str, Any]] | str | None:
         """The searches that answer a question with these settings, in their order, or the reason why no model can
-        answer it; None if it is not recorded. `group` and `settings` are the two texts of `key_of`: the question with
-        the values that belong to a release, and the values of the other settings."""
+        answer the question; None if no answer is recorded. `group` and `settings` are the two texts of `key_of`: the
+        question with the values that belong to a release, and the values of the other settings."""
         line = self._group_lines.get(group)
         if line is None:
             return None

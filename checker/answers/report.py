@@ -114,7 +114,7 @@ OPERATIONS = (
 
 
 def claim(case: Case, finding: Finding) -> str:
-    """Return the remark that KIP-966 claims to survive this fault, if the case has ELR and no record is lost."""
+    """Return the remark that KIP-966 claims to survive this fault; empty without ELR, or if a record may be lost."""
     if not case.has_elr or finding.fails or not finding.is_known:
         return ""
     return ", as eligible leader replicas claim (KIP-966)"
@@ -139,8 +139,8 @@ def operator_rows(case: Case, cluster: Cluster) -> Iterator[tuple[str, str]]:
 
 
 def _without_protection(partitions: tuple[Partition, ...], least: int) -> Iterator[Partition]:
-    """Yield the partitions for which the controller uses a smaller min.insync.replicas than the leader: it takes at
-    most the number of replicas of partition 0 (ReplicationControlManager.getTopicEffectiveMinIsr)."""
+    """Yield the partitions for which the controller uses a smaller min.insync.replicas than the leader. The controller
+    uses at most the number of replicas of partition 0 (ReplicationControlManager.getTopicEffectiveMinIsr)."""
     first = {partition.topic: len(partition.replicas) for partition in partitions if partition.number == 0}
     for partition in partitions:
         of_controller = min(least, first.get(partition.topic, len(partition.replicas)))
@@ -318,7 +318,8 @@ def _avoid(exposure: Exposure, answer: Answer) -> str:
 
 
 def _repair(failure: Failure, answer: Answer) -> str:
-    """Name the nearest release that repairs a failure; empty without one, or if the cluster's release does."""
+    """Return the nearest release that repairs a failure; empty if no release repairs it, or if the cluster's release is
+    not affected."""
     release = answer.cluster.release
     if not failure.repaired or not is_in(failure, release):
         return ""
@@ -326,7 +327,7 @@ def _repair(failure: Failure, answer: Answer) -> str:
 
 
 def _avoided(tried: Tried, before: Mapping[Question, Finding]) -> str:
-    """Return a change with its cost: the least number of down brokers with which writes worked before but not after."""
+    """Return a change as text, with its cost: the least number of down brokers at which the change stops writes."""
     costs, after = "", about_brokers(tried.availability or {}, Topic.WRITES)
     for down, (old, new) in enumerate(zip(about_brokers(before, Topic.WRITES), after, strict=False)):
         if works(old) == "yes" and works(new) == "no":
@@ -389,7 +390,7 @@ def _loss_of_data_rows(answer: Answer) -> Iterator[tuple[str, str]]:
 
 
 def _is_of(failure: Failure, label: str) -> bool:
-    """Whether a known failure belongs under the label Power (it needs a loss of power) or Disk (it needs none)."""
+    """Whether a known failure belongs under `label`: Power if it needs a loss of power, Disk if it needs none."""
     history = failure.history
     needs_power = history is not None and "power_losses" in pairs(history.configuration)
     return needs_power is (label == "Power")
@@ -434,7 +435,7 @@ def _titled(failures: Sequence[Failure]) -> str:
 
 
 def _undecided(exposures: Sequence[Exposure], answer: Answer) -> str:
-    """Name all known defects whose effect on the cluster is undecided, and say why the first one is."""
+    """Return which known defects have an undecided effect on the cluster, and why that of the first is undecided."""
     if len(exposures) == 1:
         failure = exposures[0].failure
         known_as = f" ({', '.join(failure.known_as)}{_repair(failure, answer)})" if failure.known_as else ""
@@ -578,7 +579,7 @@ def detail_lines(answer: Answer) -> list[str]:
 
 
 def _other_generation(answer: Answer) -> str:
-    """Return the remark that searches are in a generation other than the cluster's; empty without such searches."""
+    """Return the remark that some searches are in a generation other than the cluster's; empty if no search is."""
     parts = [part for finding in answer.main_findings.values() for part in finding.parts]
     protocols = {search.protocol for search, _ in parts if search.model == KAFKA}
     is_own = protocols <= {answer.case.protocol}
@@ -639,7 +640,7 @@ class Row:
 
 
 def rows_of(answers: Sequence[Answer]) -> list[Row]:
-    """Return the rows, the worst first; among equally bad ones, those with more known defects, then more partitions."""
+    """Return the rows, worst first; equally bad rows by their known defects, then by their partitions, most first."""
     alike: dict[tuple[Case, str], list[Answer]] = {}
     for answer in answers:
         alike.setdefault((answer.case, answer.headline), []).append(answer)
@@ -692,7 +693,7 @@ def settings_of(answer: Answer) -> str:
 
 
 def change_of(answer: Answer) -> str:
-    """Return the smallest change that helps: against the loss of records, or one against each of the known defects."""
+    """Return the smallest change against the loss of records, or else one change for each known defect; - if none."""
     if answer.kind is Kind.BROKEN:
         return f"min.insync.replicas={answer.cluster.replication_factor.value} or less"
     alternatives = answer.changes or (answer.exposed[0].avoided_by if len(answer.exposed) == 1 else ())

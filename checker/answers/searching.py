@@ -160,8 +160,8 @@ _SYMMETRIC, _UNPERMUTED = AskedReduction(is_sought=True, symmetry=True), AskedRe
 
 def _is_worth_reducing(search: Search) -> bool:
     """Whether a search may be so long that a reduction pays, which needs a kernel of its own. A reduction exchanges
-    followers, so it needs two of them. A failure that the settings permit is soon found without it, unless the release
-    claims to survive the faults."""
+    followers, so there must be two followers. Without a reduction, a failure that the settings permit is found soon,
+    unless the release claims to survive the faults."""
     configuration = dict(search.instance.configuration.items())
     if configuration.get("replicas", 0) <= _FEW or search.initial is not None or search.is_witness:
         return False
@@ -204,8 +204,8 @@ def result_from(search: Search, exploration: Exploration) -> Result:
 
 
 def _judged(exploration: Exploration, search: Search) -> Iterator[Verdict]:
-    """The verdicts that count for a search: on its property, or on all promises if it has none, and on values out of
-    range; for a witness, on the goals."""
+    """Yield the verdicts that count for a search: for a witness, on its goals; for another search, on its property
+    (without a property, on all promises) and on values out of range."""
     for verdict in verdicts(exploration):
         is_goal = verdict.prop.kind is Kind.SOMETIMES
         if search.is_witness:

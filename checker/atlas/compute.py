@@ -64,7 +64,7 @@ class Computing:
     """Answers cells from a file of results; searches for missing results, and adds them to the file."""
 
     def __init__(self, path: Path, results: Mapping[str, Result], search: Callable[[Search], Result]) -> None:
-        """`results` are those so far; `search` makes a missing search, whose result is added to the file `path`."""
+        """`results` are known; `search` makes a missing search, whose result is added to the file `path`."""
         self.results = dict(results)
         self.path, self.search = path, search
 
@@ -111,10 +111,10 @@ def compute_on_spark(
     limits: Limits,
     seconds: float,
 ) -> None:
-    """Make the missing searches of the cells on Spark, each within the limits, until so many seconds are over. An
-    executor calls `search` for one search. If the first search of a cell finds no failure, its answer needs the second,
-    and so on: so the searches are made in rounds, each with the next missing search of every cell. Cells that share a
-    search share its task. Raises KeyboardInterrupt, SparkLostError; the results until then are kept."""
+    """Make the missing searches of the cells on Spark, each within the limits, until `seconds` have passed. An executor
+    calls `search` for one search. A cell needs its second search only if its first search finds no failure, and so on:
+    so the searches are made in rounds, each with the next missing search of every cell. Cells that share a search share
+    its task. Raises KeyboardInterrupt, SparkLostError; the results until then are kept."""
     from isrcheck.checker.spark.tasks import require_same, results_of
 
     require_same(session)
@@ -143,7 +143,7 @@ def compute_on_spark(
 def _made_on_executor(
     make: Callable[[Search, Limits], Result], limits: Limits, deadline: float, search: Search
 ) -> Result | None:
-    """Make a search on an executor; None if the deadline, a value of time.time, is over."""
+    """Make a search on an executor; None if the deadline, a value of time.time, has passed."""
     if time.time() >= deadline:
         return None
     return timed(lambda: make(search, limits))
@@ -190,7 +190,7 @@ def write_record(path: Path, cells: Iterable[Cell], results: Mapping[str, Result
 
 def _answer(cell: Cell, results: Mapping[str, Result]) -> tuple[list[Search] | str, Search | None]:
     """Return the searches that answer a cell, up to the first that finds a failure, or the reason why nothing is
-    searched; and the first search whose result is missing, or None."""
+    searched; and the first search whose result is missing, None if no result is missing."""
     searches = planned(cell.case, cell.question)
     if isinstance(searches, str):
         return searches, None

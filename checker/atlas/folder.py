@@ -192,7 +192,7 @@ class Reading:
         """The number of recorded answers that are left out, because the models or the searches have changed."""
 
     def answer(self, case: Case, question: Question) -> Finding | None:
-        """The recorded answer; None without one, or if its models or searches have changed since it was recorded."""
+        """The recorded answer; None if no answer is recorded, or if its models or searches have changed since."""
         key = key_of(case, question)
         if key not in self._known:
             self._known[key] = self.recorded.find(case, question)

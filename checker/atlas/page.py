@@ -224,8 +224,8 @@ def _data(view: View, spelling: Spelling) -> dict[str, object]:
 
 
 def _cases(view: View, spelling: Spelling) -> list[list[int]]:
-    """The combinations of settings that exist as cases; each setting is a number whose bits are its values, as in
-    `Spelling.masks`. Combinations that differ only in their releases are one."""
+    """The combinations of settings that exist as cases: for each setting a number whose bits are its values, as in
+    `Spelling.masks`. Combinations that differ only in their releases are joined."""
     numbers = [{text: number for number, text in enumerate(values)} for values in spelling.order]
     place = view.settings.index(RELEASES)
     merged: dict[tuple[int, ...], int] = {}

@@ -64,7 +64,7 @@ class _Shown:
 
 @dataclass
 class Histories:
-    """The histories to which cells link; each becomes a page, whose address is known before."""
+    """The histories to which cells link; each becomes a page, whose address is known before the page is made."""
 
     _shown: dict[object, _Shown] = field(default_factory=dict)
 
@@ -99,7 +99,7 @@ def _about(shown: _Shown) -> Iterator[Content]:
 
 
 def _file(shown: History | Search) -> str:
-    """The generation, and its model if that is not Kafka's, as a part of a file name."""
+    """The generation as a part of a file name; unless the model is Kafka's, the name of the model comes before it."""
     if shown.model in (KAFKA, SCENARIOS):
         return shown.protocol
     return f"{shown.model}_{shown.protocol}".replace("/", "_").strip("_")

@@ -28,10 +28,10 @@ from isrcheck.models.messages import UsageError
 def main(arguments: Sequence[str] | None = None) -> int:
     """Make missing searches of the atlas; with --write, also write the record. Return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m isrcheck.checker.atlas.recording", description=__doc__)
-    parser.add_argument("file", type=Path, help="the file for the results of the searches; continued if it exists")
+    parser.add_argument("file", type=Path, help="the file for the results of searches; an existing file is continued")
     parser.add_argument("--minutes", type=float, default=60.0, help="minutes for searches (0: only write the record)")
     parser.add_argument("--seconds-a-search", type=float, default=60.0)
-    parser.add_argument("--part", default="0/1", help="NUMBER/PARTS: only this part of the cells, from 0/PARTS on")
+    parser.add_argument("--part", default="0/1", help="NUMBER/PARTS: only this part of the cells (NUMBER: 0, 1, ...)")
     parser.add_argument("--master", help="search on Spark, as in --master 'local[2]'")
     parser.add_argument(
         "--write", type=Path, nargs="?", const=RECORD, help="write the record to this file (default: record.jsonl)"

@@ -4,7 +4,7 @@ words.
 Cases with the same answers share a row; the worst rows come first, and every case is in exactly one row.
 
 Each question belongs to the table in which the settings that it reads vary: a producer's retries do not change what an
-election loses, so the cases of one table do not multiply those of another.
+election loses, so no table combines the two.
 """
 
 from __future__ import annotations
@@ -191,7 +191,7 @@ def _about(failure: Failure) -> Question:
 
 @cache
 def sheet_of(question: Question) -> Kind:
-    """The table in which the settings vary that a question about a known failure reads."""
+    """The table for a question about a known failure: the settings that the question reads vary in that table."""
     read = read_by(question)
     if "transactions" in read:
         return TRANSACTIONS
@@ -199,7 +199,7 @@ def sheet_of(question: Question) -> Kind:
 
 
 def _is_possible(kind: Kind, case: Case) -> bool:
-    """Whether Kafka accepts the settings of a table together, a write can be acknowledged, and a resend can happen."""
+    """Whether a table has a case: Kafka accepts its settings, can acknowledge a write, and any retries can resend."""
     if case.min_insync_replicas > case.replication_factor:
         return False
     if kind is not PRODUCERS:
@@ -343,7 +343,7 @@ _PHRASES = {
 
 
 def said(topic: Topic, finding: Finding) -> Words:
-    """Return an answer in words, to any question except those about brokers that are down and known failures."""
+    """Return an answer in words; not for the questions about brokers that are down, and about known failures."""
     happens, never = _PHRASES[topic]
     if finding.fails:
         when = f"{happens} after {counted(finding.depth or 0, 'step')}"
@@ -368,8 +368,8 @@ def said(topic: Topic, finding: Finding) -> Words:
 
 
 def available(findings: Asked) -> Words:
-    """Return in words with how many brokers down writes or reads work, whichever brokers these are; and if they work
-    with one broker more, for how many sets of brokers."""
+    """Return in words with how many brokers down, whichever they are, writes or reads work; and if one more broker is
+    down, with how many sets of brokers down they still work."""
     works = -1
     for question in sorted(findings):
         finding = findings[question]
@@ -459,7 +459,7 @@ def exposures(findings: Asked) -> Exposures:
 
 
 def said_of(sorted_out: Exposures) -> Words:
-    """Return in words to how many known failures a case is exposed, without those that need a loss of power or disk."""
+    """Return in words to how many known failures a case is exposed, except those that need a loss of power or disk."""
     if sorted_out.defects:
         others = f"; {len(sorted_out.open)} not decided" if sorted_out.open else ""
         return Words(Grave.BROKEN, f"exposed to {counted(len(sorted_out.defects), 'known defect')}{others}")
@@ -497,8 +497,8 @@ class Status(Enum):
 
 
 def status_of(columns: Sequence[Column], cells: Sequence[Cell]) -> Status:
-    """The answer of a row as a whole: whether the settings permit a failure, a known failure breaks a promise, or an
-    answer is undecided. A broken promise counts as that of a known failure, if the case is exposed to one."""
+    """The answer of a row as a whole: the settings permit a failure, a known failure breaks a promise, an answer is
+    undecided, or none of these. If the case is exposed to a known failure, that failure explains a broken promise."""
     deciding = [(column.topic, cell.words.grave) for column, cell in zip(columns, cells, strict=True) if column.decides]
     graves = {grave for topic, grave in deciding if topic is not Topic.DEFECT}
     is_exposed = (Topic.DEFECT, Grave.BROKEN) in deciding
@@ -512,7 +512,7 @@ def status_of(columns: Sequence[Column], cells: Sequence[Cell]) -> Status:
 @dataclass(frozen=True)
 class Row:
     """Cases with the same answers. `values` has, for each setting, the set of its values as text; the cases are all
-    combinations of these that exist: a min.insync.replicas above the replicas, for example, does not."""
+    possible combinations of these values: a min.insync.replicas above the replicas, for example, is not possible."""
 
     status: Status
     values: tuple[frozenset[str], ...]
@@ -568,8 +568,8 @@ class Spelling:
         self._place = settings.index(REPLICAS) if REPLICAS in settings else None
 
     def widened(self, row: Row) -> Row:
-        """Add values to a row: a setting that has all values that occur with the row's numbers of replicas gets every
-        value of the table, so that rows with other numbers of replicas can join the row."""
+        """Return a row with more values, so that rows with other numbers of replicas can join it: a setting with all
+        values that occur with the row's numbers of replicas gets every value in the table."""
         possible = self._possible(row)
         pairs = zip(row.values, possible, self.order, strict=True)
         return replace(
@@ -589,7 +589,8 @@ class Spelling:
         return possible
 
     def texts(self, row: Row) -> list[str]:
-        """The text for each setting: its values, or `any` for all that occur with the row's numbers of replicas."""
+        """The text for each setting: `any` if it has all values that occur with the row's numbers of replicas, or its
+        values."""
         texts = []
         for order, values, possible in zip(self.order, row.values, self._possible(row), strict=True):
             shown = [value for value in order if value in values and value in possible]

@@ -107,7 +107,7 @@ def _numbering(release: Version) -> Mapping[str, int]:
 
 class _Rules(RoleSettings):
     def derived(self, key: str, needed: Any, wants: GivenSetting | None) -> Setting[Any]:
-        """Return the value of a key; if it is not given, `wants` (a setting) makes it `needed`, unless that is None."""
+        """Return the given value of a key; else `needed` if the setting `wants` requires this; else the default."""
         usual = self.setting(key)
         if wants is not None and needed not in (None, usual.value) and self.given(key) is None:
             return Setting(needed, f"becomes {needed} because of {wants.spelled} in {wants.source}", key, str(needed))
@@ -140,8 +140,8 @@ class _Rules(RoleSettings):
         return _idempotence(True, f"becomes true because of {wants.spelled} in {wants.source}"), wants
 
     def _idempotence_by_default(self, identified: GivenSetting | None) -> Setting[bool]:
-        """Return whether idempotence is on by default: a conflicting setting disables it, or is refused with a
-        transactional.id.
+        """Return whether idempotence is on by default: a conflicting setting disables idempotence, or is an error if a
+        transactional.id is given.
 
         Since 4.0 too many requests in flight are refused, even if another setting disables idempotence (KAFKA-17927).
         """
@@ -179,7 +179,7 @@ class _Rules(RoleSettings):
         )
 
     def delivery_timeout(self) -> Sequence[Setting[Any]]:
-        """Return delivery.timeout.ms (since 2.1), if given. Raises PropertiesError if it is shorter than a request."""
+        """Return delivery.timeout.ms (since 2.1), if given. Raises PropertiesError if it is too short for a request."""
         given = self.given(DELIVERY_TIMEOUT)
         if given is None:
             return []
@@ -384,7 +384,7 @@ def read_transactions(settings: Settings, versions: Versions) -> Transactions:
 
 
 def _assumed(level: Setting[int], *, has_tv2: bool, is_given: bool) -> str:
-    """Return the assumption about transaction.version, as text; only clients of 4.0 or newer use 2 (KIP-890)."""
+    """Return the assumption about transaction.version as text; only clients of 4.0 or newer use version 2 (KIP-890)."""
     if not has_tv2:
         return "" if is_given else f"{TRANSACTION_VERSION}={level.value}, {level.source}"
     clients = f"clients of {_FIRST_WITH_TV2} or newer, without which {TRANSACTION_VERSION}=2 has no effect"
@@ -392,7 +392,7 @@ def _assumed(level: Setting[int], *, has_tv2: bool, is_given: bool) -> str:
 
 
 def _timeout(producers: RoleSettings, brokers: RoleSettings) -> Iterator[Setting[Any]]:
-    """Yield transaction.timeout.ms and its limit, if given. Raises PropertiesError if the time-out is not allowed."""
+    """Yield transaction.timeout.ms and its limit, each if given. Raises PropertiesError for a forbidden time-out."""
     timeout, most = producers.setting(TIMEOUT), brokers.setting(MOST_TIMEOUT)
     given, limit = producers.given(TIMEOUT), brokers.given(MOST_TIMEOUT)
     if not 0 < timeout.value <= most.value:
@@ -411,7 +411,7 @@ def _timeout(producers: RoleSettings, brokers: RoleSettings) -> Iterator[Setting
 
 
 def _transaction_log(brokers: RoleSettings) -> tuple[list[Setting[Any]], str | None]:
-    """Return the given settings of __transaction_state, and why nothing can be appended to that topic, or None."""
+    """Return the given settings of __transaction_state; and why that topic accepts no records, else None."""
     replicas, least = brokers.setting(LOG_REPLICAS), brokers.setting(LOG_MIN_ISR)
     needed = min(least.value, replicas.value) if brokers.release.has("3.7") else least.value
     why = f"{LOG_MIN_ISR}={needed} is more than {LOG_REPLICAS}={replicas.value}" if needed > replicas.value else None

@@ -4,9 +4,9 @@ A topic's value takes precedence over the broker's. A setting that is not given 
 assumption that replaces a missing fact is listed.
 
 Which min.insync.replicas counts: without eligible leader replicas (ELR, KIP-966) each broker reads the topic's value,
-else its own. With them there is always a value for the whole cluster, which takes precedence over the brokers' files:
-Kafka writes it when the feature is turned on, from the static file of the active controller, 1 if the key is not there
-(ActivationRecordsGenerator, ConfigurationControlManager). A value of one broker alone is refused (KAFKA-16540).
+else its own. With ELR there is always a value for the whole cluster, which takes precedence over the brokers' files:
+when the feature is turned on, Kafka writes the value in the static file of the active controller, or 1 if the file has
+none (ActivationRecordsGenerator, ConfigurationControlManager). A value of one broker alone is refused (KAFKA-16540).
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class Cluster:
 
     @property
     def why_unknown(self) -> str | None:
-        """The reason why the files allow no answer, or None."""
+        """Why the files allow no answer; None if they allow an answer."""
         return None if self.is_replication_given else NO_REPLICAS_GIVEN
 
 
@@ -137,7 +137,7 @@ def _cluster(
     topics: Sequence[DescribedTopic],
     given_versions: tuple[str | None, str | None],
 ) -> Cluster:
-    """Return the `Cluster` for topics that agree in their settings; if there are no topics, that of the files."""
+    """Return the `Cluster` for topics that agree in their settings; without topics, the `Cluster` of the files."""
     of_topic = [Section(Role.TOPIC, topics[0].name, topics[0].properties)] if topics else []
     settings = Settings([*files, *of_topic, *description.brokers])
     versions = read_versions(settings, *given_versions, description.evidence)
@@ -209,9 +209,9 @@ def _cluster(
 
 
 def _shown_default(topics: Sequence[DescribedTopic], versions: Versions) -> str | None:
-    """Return the place of the topic's line, if kafka-topics would show a min.insync.replicas there that is not the
-    default; else None. kafka-topics shows what a topic inherits from brokers, unless it reads ZooKeeper (--zookeeper,
-    before 3.0)."""
+    """Return the place of the topic's line in the output of kafka-topics, if the line would show a min.insync.replicas
+    that is not the default; else None. kafka-topics shows what a topic inherits from brokers, unless it reads ZooKeeper
+    (--zookeeper, before 3.0)."""
     can_inherit = topics and (versions.has_kraft or versions.release.has("3.0"))
     return topics[0].shows_inherited if can_inherit else None
 
@@ -228,7 +228,7 @@ def _hidden(settings: Settings, least: LeastIsr) -> dict[tuple[Role, str], str]:
 
 
 def _mode_lines(versions: Versions) -> Iterator[Setting[Any]]:
-    """Yield settings that show who keeps the metadata (ZooKeeper, KRaft); the agreed version is shown elsewhere."""
+    """Yield settings that show who keeps the metadata (ZooKeeper, KRaft), other than the agreed version."""
     mode = f"metadata is kept by {'controllers (KRaft)' if versions.has_kraft else 'ZooKeeper'}"
     for given in versions.decisive:
         meaning = mode
@@ -303,8 +303,8 @@ class LeastIsr:
 
 
 def read_least_isr(settings: Settings, versions: Versions, *, has_elr: bool, shown_default: str | None) -> LeastIsr:
-    """Return the value that counts. `shown_default` is the line where kafka-topics would show min.insync.replicas if it
-    were not the default, or None. Raises PropertiesError if two values cannot both be true."""
+    """Return the value that counts. `shown_default` is the line of kafka-topics that would show min.insync.replicas if
+    the value were not the default; None if no line would. Raises PropertiesError if values contradict each other."""
     if (of_topic := settings.get(*OF_TOPIC)) is not None:
         return _given(of_topic)
     if shown_default is not None:
@@ -337,7 +337,7 @@ def _of_cluster(settings: Settings, versions: Versions) -> LeastIsr:
     if dynamic and running and dynamic.value != running.value:
         raise PropertiesError(
             f"{running.source}: {running.spelled} contradicts {dynamic.spelled} in {dynamic.source}: with eligible "
-            "leader replicas the value of the cluster is that of every broker; describe the cluster again"
+            "leader replicas every broker has the value of the cluster; describe the cluster again"
         )
     if (shown := dynamic or running) is not None:
         return _given(shown)
@@ -357,7 +357,7 @@ def _of_cluster(settings: Settings, versions: Versions) -> LeastIsr:
 
 
 def _of_controllers(settings: Settings, versions: Versions, hides: str) -> LeastIsr:
-    """Return the value that the active controller wrote for the cluster: that may be any of the controllers."""
+    """Return the value that the active controller, which can be any controller, wrote for the cluster."""
     given = [setting for setting in settings.every(*OF_BROKER) if settings.is_of_controllers(setting)]
     if other := next((setting for setting in given if setting.value != given[0].value), None):
         raise PropertiesError(
@@ -439,7 +439,7 @@ def _assumptions(
 
 
 def _defaults(settings: Settings, least: LeastIsr, of_brokers: tuple[Setting[bool], ...]) -> Iterator[str]:
-    """Yield whose file is missing (the topic's, the brokers'), each with the defaults that are assumed instead."""
+    """Yield which files are missing (the topic's, the brokers'), each with the defaults that are assumed instead."""
     has_topic, has_brokers = (settings.has_members(role) for role in (Role.TOPIC, Role.BROKER))
     is_default = least.used is None and not least.why_not_the_brokers and not least.assumed
     minimum = f"{LEAST_ISR}={least.setting.text}" if is_default else ""

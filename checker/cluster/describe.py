@@ -192,7 +192,7 @@ class Reader:
         return True
 
     def _is_beginning(self, line: str) -> bool:
-        """Whether a line may be cut off: it begins like a line of a tool, and whole lines come before it."""
+        """Whether a line is possibly incomplete: it begins like a line of a tool, and whole lines come before it."""
         text = line.strip()
         starts = any(text.startswith(word) or word.startswith(text) for word in _FIRST_WORDS)
         return bool(self.contents.topics or any(self.contents.brokers.values())) and (
@@ -200,9 +200,9 @@ class Reader:
         )
 
     def _leave_out_the_end(self, line: str) -> None:
-        """Leave out a last line that looks whole but has no line break, if the topic has more partitions: the file is
-        cut off, and the ISR may name more brokers. If only the line break is missing, the line stays. But a topic's own
-        line is left out if partitions follow the lines of other topics (--topics-with-overrides shows no
+        """Leave out a last line that looks whole but has no line break, if partitions of the topic are missing: the
+        file is cut off, and the ISR may name more brokers. If no partition is missing, the line stays. The line of a
+        topic itself is left out if partitions follow the lines of other topics (--topics-with-overrides shows no
         partitions)."""
         labels = _fields(line)
         topic = labels.get("Topic", "")
@@ -264,7 +264,7 @@ class Reader:
         old = self.contents.partitions.get((topic, number))
         if old is not None and (old.leader, old.replicas, old.isr) != (leader, replicas, isr):
             raise PropertiesError(
-                f"{self._place}: {new.name} differs from its description in {old.place}; keep the later one"
+                f"{self._place}: {new.name} differs from its description in {old.place}; keep the later description"
             )
         self.contents.topics.setdefault(topic, [])
         self.contents.partitions.setdefault((topic, number), new)
@@ -276,7 +276,8 @@ class Reader:
 
     def _elr(self, labels: dict[str, str], isr: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Return the brokers in Elr and in LastKnownElr; note whether the line has these fields, and whether they name
-        brokers. Kafka keeps no broker in both the ISR and the ELR; but both may name brokers that are not replicas."""
+        brokers. Kafka keeps no broker in both the ISR and the ELR; but both fields may name brokers that are not
+        replicas."""
         shown = [label for label in ("Elr", "LastKnownElr") if label in labels]
         available = {label: self._brokers(labels, label) for label in shown if labels[label] != NO_ELR}
         for broker in available.get("Elr", ()):
@@ -392,7 +393,7 @@ def _fields(line: str) -> dict[str, str]:
 
 
 def shows_a_cluster(path: Path) -> bool:
-    """Whether the first line of a file, after warnings, is that of one of Kafka's tools. Raises PropertiesError."""
+    """Whether a tool of Kafka printed the first line of a file that is not a warning. Raises PropertiesError."""
     for line in LINE_END.split(read_text(path)):
         if _NOISE.match(line) and not _CONFIG.fullmatch(line):
             continue
@@ -519,7 +520,7 @@ def _factor(count: int, place: str) -> Property:
 
 
 def _remarks(contents: Contents, topics: Mapping[str, Sequence[Partition]]) -> Iterator[str]:
-    """Yield remarks: what the output lacks; and for which partitions the answer is, if those of a topic differ."""
+    """Yield remarks: what the output lacks; and, if a topic's partitions differ, for which of them the answer is."""
     for place in contents.cut:
         yield f"{place}: the description is cut off in this line, which is left out; describe the cluster again"
     for place in contents.doubtful:
@@ -572,10 +573,10 @@ def listed(names: Sequence[str]) -> str:
 
 
 def _evidence(contents: Contents) -> Iterator[Evidence]:
-    """Yield what the outputs show of the release. For kafka-features that is the versions it supports; of kafka-topics
-    the newest sign counts (a TopicId is printed since 2.8, Elr since 3.8). Only KRaft brokers send ELRs
-    (DescribeTopicPartitions), as are all brokers since 4.0; otherwise, or for topics described by id, the tool prints
-    N/A."""
+    """Yield what the outputs show of the brokers' release. The output of kafka-features shows the supported versions.
+    In the output of kafka-topics, the newest sign counts: a TopicId is printed since 2.8, Elr since 3.8. Only
+    KRaft brokers, as all brokers are since 4.0, send ELRs (DescribeTopicPartitions); in place of an ELR that was not
+    sent, or for topics described by id, the tool prints N/A."""
     for version, place in contents.supported:
         shown = f"supports metadata.version {version} ({place})"
         yield Evidence(shown, version.release_name, mode=Mode.KRAFT, newest=version.release_name, tool="kafka-features")

@@ -126,7 +126,7 @@ def read_generation(
     settings: Settings, versions: Versions, eligible_replicas: str | None = None
 ) -> tuple[Generation, list[Setting[Any]]]:
     """Return the generation, and the settings that determine it. `eligible_replicas` is the place in the `--describe`
-    output that names eligible leader replicas, or None. Raises PropertiesError."""
+    output that names eligible leader replicas; None if no place does. Raises PropertiesError."""
     release = versions.release
     taken_elr, has_elr, assumes_elr = "", False, False
     if versions.has_kraft:
@@ -311,7 +311,7 @@ def format_keys(
     settings: Settings, versions: Versions
 ) -> tuple[Sequence[tuple[Role, str]], Mapping[tuple[Role, str], str]]:
     """Return the keys that determine the record format, of which the first given key decides; and why other keys do
-    not. Raises PropertiesError for a format with which a broker would not start."""
+    not decide. Raises PropertiesError for a format with which a broker would not start."""
     agreed = versions.protocol.value
     if versions.has_kraft or agreed.release >= version_of_binaries("3.0").release:
         return (), dict.fromkeys(

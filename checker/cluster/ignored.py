@@ -134,7 +134,7 @@ def read_ignored(
 ) -> Iterator[Ignored]:
     """Yield the given settings that the answer ignores. `winners` has, for each key that the answer uses, the given
     setting that counts; `reasons` says, for certain keys, why they have no effect on the answer; `hidden` says, for
-    keys whose default counts, why a given value does not."""
+    keys whose default counts, why a given value does not count."""
     for given in settings:
         key = given.role, given.key
         winner = winners.get(key) if knows(versions.release, *key) else None

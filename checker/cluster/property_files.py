@@ -422,7 +422,7 @@ def _is_yaml(lines: Sequence[str]) -> bool:
 
 
 def _refuse_dialect(properties: Sequence[Property], role: Role | None) -> None:
-    """Refuse a file of another client, a container or a framework; the message shows a key that counts, if any."""
+    """Refuse a file of another client, a container or a framework; the message names a key that matters, if any."""
     of_dialect = [line for line in properties if line.key in _DIALECT_OF]
     if of_dialect:
         counts = next((line for line in properties if _of_java(line) in READERS), None)

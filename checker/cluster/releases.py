@@ -144,7 +144,7 @@ def version_of_inter_broker_protocol(text: str) -> Version:
     version = _complete(text)
     last = version_of_binaries(LAST_WITH_ZOOKEEPER)
     if version.is_newer_than(last):
-        raise ValueError(f"{text} is no version of the inter-broker protocol, which ends with {last}; write {last}")
+        raise ValueError(f"{text} is no version of the inter-broker protocol; the last one is {last}: write {last}")
     return version
 
 
@@ -173,7 +173,7 @@ def _complete(text: str) -> Version:
 
 
 def _why_no_release(version: Version) -> str:
-    """Return the message for a number above all releases, with the Kafka release that the distribution contains."""
+    """Return the message for a number above all releases, with the Kafka release in that Confluent Platform, if any."""
     if version.release in _CONFLUENT_PLATFORM:
         kafka, platform = _name(_CONFLUENT_PLATFORM[version.release]), version.release_name
         return f"{version} is no release of Kafka; Confluent Platform {platform} contains Kafka {kafka}: write {kafka}"

@@ -72,7 +72,7 @@ class Setting(Generic[T]):
         return self.source.startswith("Kafka ") and _DEFAULT in self.source
 
     def means(self, meaning: str) -> Setting[T]:
-        """Return the setting with its meaning in words, to which a remark of the setting is appended."""
+        """Return the setting with its meaning in words, to which the remark on the setting (if any) is appended."""
         return replace(self, meaning=meaning + self.meaning)
 
 
@@ -117,7 +117,7 @@ class GivenSetting:
 
     @property
     def in_effect(self) -> Setting[Any]:
-        """The `Setting` with this value, key and source; a remark is its meaning so far (see `Setting.means`)."""
+        """The `Setting` with this value, key and source; its meaning is the remark so far (see `Setting.means`)."""
         return Setting(self.value, self.source, self.key, shown(self.key, self.text), self.note)
 
 
@@ -127,7 +127,7 @@ _Holder = tuple[Role, str, Layer, str | None]
 
 class Settings:
     """All given settings of a cluster. Raises PropertiesError if two settings contradict each other. `controllers` are
-    the files of processes that are controllers, `brokers_alone` those whose process.roles is only broker."""
+    the files of processes that are controllers, `brokers_alone` the files in which process.roles is only broker."""
 
     def __init__(self, sections: Iterable[Section]) -> None:
         self._given: dict[_Holder, GivenSetting] = {}
@@ -154,7 +154,7 @@ class Settings:
         return Layer.CONTROLLER if is_controller and not is_broker else section.layer
 
     def _is_own(self, new: GivenSetting) -> bool:
-        """Whether brokers or clients may differ in a key: it is their own (client.id), or no answer depends on it."""
+        """Whether brokers or clients may differ in a key: in client.id and such keys, or if no answer depends on it."""
         if new.key in OF_ONE_MEMBER:
             return True
         if new.key in READERS or new.key in READ_AS_TEXT:
@@ -163,7 +163,7 @@ class Settings:
         return shared is not None and shared.value != new.value and new.members[0] not in shared.members
 
     def lacking(self, setting: GivenSetting) -> list[str]:
-        """The members (brokers, clients) that lack a setting that others have; none if a lower layer gives it."""
+        """The members (brokers, clients) that lack a setting that other members have; none if a lower layer has it."""
         values = self.every(setting.role, setting.key)
         is_below = any(other.layer < setting.layer and other.value == setting.value for other in values)
         if setting.key in OF_ONE_MEMBER or is_below:
@@ -178,9 +178,9 @@ class Settings:
         return [setting for setting in self if (setting.role, setting.key) == (role, key)]
 
     def get(self, role: Role, key: str) -> GivenSetting | None:
-        """Return the setting in effect for a key, or None. If brokers or clients have different values, the first
-        counts. In KRaft a broker's file does not decide what controllers do, nor a controller's file what brokers do;
-        without a controller's file, a broker's value counts for the controllers only if it is worse."""
+        """Return the setting in effect for a key; None if not given. If brokers or clients have different values,
+        the first counts. In KRaft a broker's file does not decide what controllers do, nor a controller's file what
+        brokers do; without a controller's file, a broker's value counts for the controllers only if it is worse."""
         values = self.every(role, key)
         if key in OF_CONTROLLERS and self.controllers:
             values = [given for given in values if given.layer is Layer.CLUSTER or self.is_of_controllers(given)]

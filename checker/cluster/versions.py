@@ -203,7 +203,7 @@ def _in_words(
     *,
     is_mode_shown: bool,
 ) -> str:
-    """Return which of release, mode and agreed version are only assumed, and what to give; empty if none is."""
+    """Return which of release, mode and agreed version are only assumed, and what to give; empty if all are known."""
     parts, cures = [], []
     has_kraft = mode.value is Mode.KRAFT
     if option is None:
@@ -240,7 +240,7 @@ def _option(name: str, text: str | None, read: Callable[[str], Version]) -> Sett
 
 
 def _metadata(settings: Settings, text: str | None) -> Setting[Version] | None:
-    """Return metadata.version, from the command line (`text`) or from a file."""
+    """Return metadata.version from the command line (`text`) or from a file; None if neither has it."""
     option = _option(METADATA_VERSION_GIVEN, text, version_of_metadata)
     in_file = given.in_effect if (given := settings.get(*METADATA_VERSION)) else None
     if option and in_file and option.value != in_file.value:
@@ -267,7 +267,7 @@ def _decisive(settings: Settings, release: Version, *, has_kraft: bool) -> Itera
 def _mode_shown(
     settings: Settings, metadata: Setting[Version] | None, evidence: Sequence[Evidence]
 ) -> Setting[Mode] | None:
-    """Return the mode that settings or outputs show; None without a sign. Raises PropertiesError if they show both."""
+    """Return the mode that settings or outputs show; None if they show none. Raises PropertiesError for two modes."""
     keys = [given for key in _KRAFT if (given := settings.get(*key)) and given.text]
     signs = [f"{given.spelled} in {given.source}" for given in keys]
     signs += [METADATA_VERSION_GIVEN] if metadata and metadata.source == METADATA_VERSION_GIVEN else []
@@ -288,7 +288,7 @@ def _mode_shown(
 
 
 def _doubt(release: Version, mode: Setting[Mode], evidence: Sequence[Evidence]) -> str:
-    """Return the output of a tool that fits this release and mode only in a rare case; empty if all outputs fit."""
+    """Return the doubt about an output that this release and mode print only in a rare case; empty if none is."""
     for output in evidence:
         if (since := output.needs_zookeeper_since) and release.has(since) and mode.value is Mode.KRAFT:
             return (
@@ -301,7 +301,7 @@ def _doubt(release: Version, mode: Setting[Mode], evidence: Sequence[Evidence]) 
 def _zookeeper_shown(
     settings: Settings, option: Setting[Version] | None, agreed: Setting[Version] | None
 ) -> Setting[Mode] | None:
-    """Return ZooKeeper if a broker's file has zookeeper.* keys, and the release can have it; else None."""
+    """Return ZooKeeper if a broker's file has zookeeper.* keys and the release can have ZooKeeper; else None."""
     if any(version and version.value.has(FIRST_WITHOUT_ZOOKEEPER) for version in (option, agreed)):
         return None
     for given in settings:
@@ -329,7 +329,7 @@ def _usual_mode(release: Version, inter_broker: Setting[Version] | None, evidenc
 
 
 def _migration(settings: Settings, binaries: Setting[Version]) -> GivenSetting | None:
-    """Return the setting that makes the brokers migrate to KRaft, or None. Raises PropertiesError."""
+    """Return the setting that makes the brokers migrate to KRaft; None if no setting does. Raises PropertiesError."""
     given = settings.get(*_MIGRATION)
     if given is None or given.text.lower() != "true" or not binaries.value.has(_FIRST_WITH_MIGRATION):
         return None

@@ -226,8 +226,8 @@ GRAPH_OF_KAFKA = f"check {GRAPH} kafka --protocol 0.10 --bound 2 -o states.html"
 
 @dataclass(frozen=True)
 class GraphRequest:
-    """The options of `check graph`: the file to write, the fields (`fold`) with equal values of which states become one
-    node, and the maximum number of nodes.
+    """The options of `check graph`: the file to write, the fields to `fold` (states with equal values of these fields
+    become one node), and the maximum number of nodes.
 
     With `loops`, steps between states of one node are shown; with `force`, an existing file is replaced.
     """

@@ -204,7 +204,7 @@ class Options:
 
 
 def parser_of(forms: Sequence[Form], word: str = "") -> Parser:
-    """Return the parser of `check`; with the word of a form it has only that form's options, for its help."""
+    """Return the parser of `check`; with the word of a form, a parser with only the form's options, for its help."""
     form = next((form for form in forms if form.word == word), None) if word else None
     shown = [form] if form else forms
     usage = [line for one in shown for line in one.usage.items()]
@@ -377,7 +377,7 @@ def _spark_request(values: dict[str, Any]) -> SparkRequest:
 
 
 def _disk_request(values: dict[str, Any]) -> DiskRequest | None:
-    """Move the options of a search on disk from the values to a request; None without them. Raises UsageError."""
+    """Move the options of a search on disk from the values to a request; None if none is given. Raises UsageError."""
     where, resumed, interval = (values.pop(field) for field in ("disk", "resume", "checkpoint_minutes"))
     if where is None and resumed is None:
         if interval is not None:

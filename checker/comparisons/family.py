@@ -106,7 +106,7 @@ class _Searching:
         return Figures(ours, case.recorded)
 
     def _least(self, case: Case, setting: str, prop: str, recorded: str) -> str:
-        """Search for the least value of a setting with which a property holds, from the recorded value on; or NONE."""
+        """Search for the least value with which a property holds, from the recorded value on; NONE if none does."""
         entry = case.instance.model.entries[setting]
         assert entry.most is not None
         low, high = entry.least, entry.most + 1  # one above the greatest value means that no value will do

@@ -70,7 +70,7 @@ class Row:
 
 
 def text(records: Sequence[RecordedRun], pairs: Sequence[Pair], words: Sequence[str], width: int) -> str:
-    """Return the text of the screen. `words` are the words of the command, for the commands to go on with."""
+    """Return the text of the screen. The next commands on it repeat `words`, the words of the command."""
     width = min(width, WIDEST)
     head = _head(records, pairs, width)
     below = [*_permitted(pairs, width), *_proved(records, pairs, width), ""]
@@ -220,7 +220,7 @@ def repaired(records: Sequence[RecordedRun], column: str, cause: str, name: str)
 
 
 def repairing_generation(records: Sequence[RecordedRun], column: str, name: str) -> str:
-    """Return the first later generation in which the record does not have `name` violated by the same cause, or ''."""
+    """Return the first later generation whose record lacks a violation of `name` by the same cause; empty if none."""
     columns = _columns(records)
     causes = {(record.column, prop): record.causes.get(prop, prop) for record in records for prop in record.violated}
     own = causes.get((column, name))

@@ -121,7 +121,7 @@ T = TypeVar("T")
 
 
 def recorded(path: Path | None = None) -> list[RecordedRun]:
-    """Return the runs in a file of verdicts (default: models/verdicts.toml). Raises UsageError if it is invalid."""
+    """Return the runs in a file of verdicts (default: models/verdicts.toml). Raises UsageError for an invalid file."""
     path = path or RECORD
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -294,7 +294,7 @@ def cell(verdict: Verdict, run: Run) -> str:
 def arrange(
     records: Sequence[RecordedRun], cells: Mapping[tuple[str, str], T], empty: T
 ) -> tuple[list[str], list[tuple[str, list[T]]]]:
-    """Return the columns, and for each property its `cells` in their order; a cell that is missing is `empty`."""
+    """Return the columns, and each property with its `cells` in the order of the columns; a missing cell is `empty`."""
     columns = list(dict.fromkeys(record.column for record in records))
     order = dict.fromkeys(prop.name for record in records for prop in record.instance.model.properties)
     names = [name for name in (*order, DEADLOCK.name, IN_RANGE.name) if any(name == known for known, _ in cells)]

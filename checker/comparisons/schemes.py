@@ -150,7 +150,7 @@ copy of it is left, and nobody leads without it. a/b: a while all followers are 
 
 
 def run(options: Options, session: SearchSession) -> CommandResult:
-    """Search the figures of all rows, print them, and compare them with the recorded ones. Raises OSError for --csv."""
+    """Search the figures of all rows, print them, and compare them with the record. Raises OSError for the CSV file."""
     wanted = schemes_to(options.own["most_replicas"] or MOST_REPLICAS)
     comparison = search_rows(wanted, lambda scheme: scheme.searched(session, options.limits), ends_when_cut=True)
     rows = [row for _, row in comparison.answers]

@@ -57,8 +57,8 @@ def text_of(question: Mapping[str, Any], state: Mapping[str, Any]) -> str:
 
 
 def reduction_in(text: str | None) -> tuple[str, frozenset[tuple[str, str]]] | None:
-    """Return the reduction of the search that a checkpoint records: in words, and the fields that it clears
-    (`Reduction.clears`); None if the checkpoint cannot be read."""
+    """Return the reduction of the search that a checkpoint records: the reduction in words, and the fields that the
+    reduction clears (`Reduction.clears`); None if the checkpoint cannot be read."""
     try:
         says, clears = json.loads(text or "")["question"]["reduction"]
         return str(says), frozenset((str(field), str(where)) for field, where in clears)
@@ -67,7 +67,7 @@ def reduction_in(text: str | None) -> tuple[str, frozenset[tuple[str, str]]] | N
 
 
 def state_in(text: str, question: Mapping[str, Any], option: str) -> dict[str, Any]:
-    """Return the state in a checkpoint. Raises DamagedError; UsageError with `option` if it is of another search."""
+    """Return the state in a checkpoint. Raises DamagedError; UsageError, with `option`, for that of another search."""
     try:
         checkpoint = json.loads(text)
     except (ValueError, RecursionError):
@@ -362,7 +362,7 @@ def explore_on_disk(
 
     Raises UsageError for a folder that cannot be used. If the disk is full, the result covers the search until then.
     The folder is emptied when there is nothing to resume. A search that was repeated without a reduction
-    (checker/explicit/reduced_search.py) is also resumed without it.
+    (checker/explicit/reduced_search.py) is also resumed without a reduction.
     """
     folder = Folder.of(options)
     try:

@@ -36,12 +36,12 @@ class DiskError(Exception):
 
 
 class DamagedError(Exception):
-    """A file that a checkpoint names is missing or differs from its description; the message is its name."""
+    """A file that a checkpoint names is missing or differs from its description; the message is the file's name."""
 
 
 class Folder:
-    """The folder of one search, locked while it is open. `used` is the size of its columns in bytes, `most` their
-    greatest size so far. Raises UsageError if the folder cannot be written, or if another process uses it."""
+    """The folder of one search, locked while it is open. `used` is the size of its columns in bytes, `most` the
+    greatest `used` so far. Raises UsageError if the folder cannot be written, or if another process uses it."""
 
     def __init__(self, path: Path, option: str) -> None:
         self.path = path
@@ -100,7 +100,7 @@ class Folder:
     def failed(self, name: str, error: OSError) -> DiskError:
         """The error for a file that could not be written or read."""
         return DiskError(
-            f"{self.path / name}: {error.strerror}; make room or repair it, then go on with --resume {self.path}"
+            f"{self.path / name}: {error.strerror}; make room or repair the disk, then go on with --resume {self.path}"
         )
 
     def grow(self, size: int) -> None:
@@ -130,7 +130,7 @@ class Folder:
         return column
 
     def drop(self, column: Column) -> None:
-        """Delete a column: at once, or after the next checkpoint if the last one names it."""
+        """Delete a column: at once, or, if the last checkpoint names the column, after the next checkpoint."""
         if column.is_in_checkpoint:
             self.obsolete.append(column)
             del self.columns[column.name]

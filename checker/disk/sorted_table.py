@@ -144,8 +144,8 @@ def drain(
     """Write states low..high-1 without a mark to `drained` in the order of their hashes, and mark them.
 
     The function begins at slot `begin`, ends where the next cluster might exceed `room` states, and returns the next
-    slot. `numbers` gets index - low of each state, `hashes` its hash, and the address `counted` how many states were
-    written.
+    slot. For each written state, `numbers` gets the index minus `low`, and `hashes` the hash; the address `counted`
+    gets the number of written states.
     """
     count, slot, after, place = code.variable(0), code.variable(begin), code.variable(), code.variable()
     with code.repeat(lambda: slot < end):

@@ -134,7 +134,7 @@ class KnownStates:
         assert entered == self.count, "no cluster is as long as the spare slots"
 
     def keep_newest(self, count: int) -> None:
-        """Forget all but the newest `count` states, which are at most half of all; candidates must be among them."""
+        """Forget all but the newest `count` states, which must include all candidates, and be at most half of all."""
         gone = self.count - count
         assert 0 <= gone <= self.first
         assert gone >= count, "the states that move must not overlap their new places"
@@ -229,7 +229,7 @@ class SortedRun:
         return self._firsts[0]
 
     def append(self, states: NDArray[np.uint64], hashes: NDArray[np.uint64]) -> None:
-        """Append states, whose hashes must be greater than all earlier ones."""
+        """Append states, whose hashes must be greater than the hashes of all earlier states."""
         self._firsts.append(hashes[-self.count % BLOCK :: BLOCK].copy())
         self.column.append(states)
 
@@ -249,7 +249,7 @@ class SortedRun:
             yield int(first), int(last)
 
     def pieces(self, first: int, last: int) -> Iterator[tuple[int, NDArray[np.uint64]]]:
-        """Yield the states in the blocks first..last-1, in batches, each with its position. The array is reused."""
+        """Yield the states in the blocks first..last-1 in batches: (first position, states). The array is reused."""
         end = min(self.count, last * BLOCK)
         most = max(BLOCK, PIECE_BYTES // (8 * self.words))
         buffer: NDArray[np.uint64] = np.empty(most * self.words, np.uint64)
@@ -280,8 +280,8 @@ PIECE = 1 << 16
 
 @dataclass
 class Level:
-    """The columns of a level: states, predecessors and steps. The column `states`, which is deleted before the others,
-    is then None."""
+    """The columns of a level: states, predecessors and steps. `states` is None once the column of states is deleted,
+    which happens first."""
 
     words: int
     states: Column | None
@@ -307,7 +307,7 @@ class Level:
         self.parents.append(parents)
 
     def pieces(self, first: int = 0) -> Iterator[tuple[int, NDArray[np.uint64]]]:
-        """Yield the states from position `first` on, in batches, each with its position. The array is reused."""
+        """Yield the states from position `first` on in batches: (first position, states). The array is reused."""
         assert self.states is not None
         buffer: NDArray[np.uint64] = np.empty(min(PIECE, self.count) * self.words, np.uint64)
         for at in range(first, self.count, PIECE):
@@ -467,8 +467,8 @@ class StoredStates:
         self._written = known.count
 
     def _set_sealed(self, sealed: int) -> None:
-        """Note that all states of the levels below `sealed` are in runs. Of these levels, those that are expanded do
-        not need their column of states, which is deleted."""
+        """Note that all states of the levels below `sealed` are in runs. An expanded level among these levels does
+        not need its column of states, so that column is deleted."""
         self.sealed = sealed
         for level in self.levels[: min(sealed, len(self.levels) - 1)]:
             level.drop_states(self.folder)
@@ -486,8 +486,8 @@ class StoredStates:
     # -------------------------------------------------------------------------------------------------- duplicates
 
     def close_level(self, is_stopped: Callable[[], bool]) -> bool:
-        """Remove the duplicates from the draft, and make it a level unless it is empty then. Returns False, and changes
-        nothing, if `is_stopped` says that the search has to stop."""
+        """Remove the duplicates from the draft, and make the draft a level if any states are left. Returns False, and
+        changes nothing, if `is_stopped` says that the search has to stop."""
         self.flush()
         draft = self.draft
         if draft is None:
@@ -514,7 +514,7 @@ class StoredStates:
         return True
 
     def _distinct(self, draft: Level, is_stopped: Callable[[], bool]) -> Level | None:
-        """Return the draft without duplicates, if all its candidates are in memory; None if the search is stopped."""
+        """Return the draft without duplicates; all its candidates must be in memory. None if the search is stopped."""
         known, first = self.known, self.known.first
         struck = 0
         regions = known.regions() if self.runs else np.zeros(0, np.uint8)
@@ -530,8 +530,8 @@ class StoredStates:
         return level
 
     def _distinct_among_groups(self, draft: Level, is_stopped: Callable[[], bool]) -> Level | None:
-        """Return the draft without duplicates, if there are groups; None if the search is stopped. The distinct states
-        become a run. Afterwards no state is known in memory."""
+        """Return the draft, whose candidates are in groups, without duplicates; None if the search is stopped. The
+        distinct states become a run. Afterwards no state is known in memory."""
         self._write_group()
         ranges = max(1, round(draft.count / (SHARE_OF_RANGE**2 * self.known.room)))
         bounds = [ALL_HASHES * number // ranges for number in range(ranges + 1)]
@@ -582,8 +582,8 @@ class StoredStates:
         return not is_stopped()
 
     def _load_range(self, low: int, high: int, places: NDArray[np.uint32]) -> bool:
-        """Load the candidates with hashes low..high-1 into memory, of equal candidates the first; return False without
-        room."""
+        """Load the candidates with hashes low..high-1 into memory, and of equal candidates only the first; return False
+        if there is no room for all."""
         known = self.known
         known.forget_all(low, high)
         for group in self.groups:

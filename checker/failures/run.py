@@ -1,6 +1,6 @@
 """`check failures`: searches known failures, and compares the results with what the library of known failures records.
 
-In:  `Options`: names, numbers, KIPs or JIRA issues of failures (all without any), and a release; a session.
+In:  `Options`: names, numbers, KIPs or JIRA issues of failures (without any: all), and a release; a session.
 Out: a `CommandResult`; trace files; with --page, a page for each failure; on stderr, the failure that is searched now.
 """
 

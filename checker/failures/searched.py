@@ -1,7 +1,7 @@
 """Searches a known failure in its smallest bounds: with its mistake, and with each change that ends it; and says what
 the searches show.
 
-Out: a `Searched` failure, which knows whether it is as the library says; facts about it in words.
+Out: a `Searched` failure, which knows whether its results are as the library says; facts about the failure in words.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Searched:
     """A known failure with its searches; `trace` is its shortest history, and `happens` counts the events of the
     history.
 
-    Without a search both are None: no model expresses the failure, or a limit ended the search.
+    `trace` and `happens` are None if no model expresses the failure, or if a limit ended the search.
     """
 
     failure: Failure

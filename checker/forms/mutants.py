@@ -5,7 +5,7 @@ Out: a `CommandResult`: the search of the unmutated model (`Original`) and a `Ju
 A mutant is killed if a property gets a worse verdict than in the unmutated model, or fails after fewer steps. The
 property `in_range`, that all values stay in their declared ranges, counts as well. The search of a mutant ends with the
 first level that kills it. A mutant can take every step of the unmutated model, so it reaches every state of that model.
-If it takes equally many steps as that model, it takes the same steps.
+A mutant that takes as many steps as the unmutated model takes the same steps.
 """
 
 from __future__ import annotations
@@ -105,8 +105,8 @@ class Judgement:
 
 @dataclass(frozen=True)
 class Original:
-    """The unmutated model: its search, the gravest failure of each failing property, and its mutants, with the fate
-    UNDECIDED if they must be searched. `cut` is the limit that ended the generation of mutants; empty without one."""
+    """The unmutated model: its search, the gravest failure of each failing property, and its mutants; a mutant that
+    must be searched has the fate UNDECIDED. `cut` is the limit that ended the generation of mutants, or empty."""
 
     exploration: Exploration
     failures: Mapping[str, Failure]
@@ -224,8 +224,8 @@ def _erring(exploration: Exploration) -> int:
 
 
 class _Hunt(Search):
-    """A search that ends at the first level with a graver failure than in the unmutated model, whose failures are
-    `known`, by property; if `known` is None, a search to the bound."""
+    """A search that ends at the first level with a graver failure than in the unmutated model. `known` has the failures
+    of the unmutated model, by property; if `known` is None, the search goes to the bound."""
 
     def __init__(
         self,
@@ -258,16 +258,16 @@ class _Hunt(Search):
                     yield Failure(prop.name, word, finding.path)
 
     def worse_failure(self) -> Failure | None:
-        """Return, of the failures that are graver than the `known` ones, the one with the shortest path (the first of
-        several); None without any."""
+        """Return, of the failures that are graver than the `known` ones, the failure with the shortest path (the first
+        of several); None if no failure is graver."""
         known = self.known or {}
         worse = [failure for failure in self.failures() if failure.is_worse_than(known.get(failure.name))]
         return min(worse, key=lambda failure: failure.path.depth, default=None)
 
 
 def _takes_more(candidate: Candidate, searched: Search) -> bool:
-    """Whether, in the states that the search of the unmutated model expanded, a mutant takes or may take more steps
-    than the original action; it may if it leaves declared ranges."""
+    """Whether a mutant takes or may take more steps than the original action, in the states that the search of the
+    unmutated model expanded. A mutant that leaves declared ranges may take more steps."""
     slot, instance = candidate.slot, candidate.instance
     alone = tuple(choice if number == slot else None for number, choice in enumerate(instance.alternatives))
     context = SearchContext(

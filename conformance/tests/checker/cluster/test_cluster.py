@@ -541,8 +541,8 @@ p.properties: acks=1 ssl.key.password=hunter2 ssl.key.password=hunter3 @ 0.10.2
     --kafka-version: Kafka 4.1 contradicts zookeeper.metadata.migration.enable=true in b:3: 3.9 is the last release
      with ZooKeeper; correct --kafka-version, or leave that setting out
 server.properties: broker.id=1 inter.broker.protocol.version=4.0 @ -
-    server.properties:2: inter.broker.protocol.version: 4.0 is no version of the inter-broker protocol, which ends with
-     3.9; write 3.9
+    server.properties:2: inter.broker.protocol.version: 4.0 is no version of the inter-broker protocol; the last one is
+     3.9: write 3.9
 server.properties: inter.broker.protocol.version=0.10 @ 0.10.2
     server.properties:1: inter.broker.protocol.version: Kafka refuses '0.10', which is incomplete; write one of 0.10.0,
      0.10.1, 0.10.2

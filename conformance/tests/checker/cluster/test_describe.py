@@ -292,7 +292,7 @@ NO_NUMBER = "is not a whole number from 1 to 2147483647; write for example 2"
         ([WITH_ELR], None, "metadata.version=3.9", "1.txt:2: Elr names replicas, which needs metadata.version 4.0-IV1"
          " or newer, but it is 3.9 (server.properties:1); correct one of them"),
         ([partition(0, "1", "1,2"), partition(0, "1", "1")], "2.1", "",
-         "2.txt:1: t-0 differs from its description in 1.txt:1; keep the later one"),
+         "2.txt:1: t-0 differs from its description in 1.txt:1; keep the later description"),
         ([TO_2_3.replace("replicas=2", "replicas=0")], "2.1", "", f"1.txt:1: min.insync.replicas: '0' {NO_NUMBER}"),
     ],
 )  # fmt: skip

@@ -131,8 +131,8 @@ def test_which_value_counts(
          "f2:3: min.insync.replicas=3 contradicts min.insync.replicas=2 in f1:3: with eligible leader replicas the"
          f" value of the controller that was active counts; give the output of {SHOWS}"),
         ([], DEFAULT_2 + IN_EFFECT_1,
-         "d:4: min.insync.replicas=1 contradicts min.insync.replicas=2 in d:2: with eligible leader replicas the value"
-         " of the cluster is that of every broker; describe the cluster again"),
+         "d:4: min.insync.replicas=1 contradicts min.insync.replicas=2 in d:2: with eligible leader replicas every"
+         " broker has the value of the cluster; describe the cluster again"),
         ([BROKER + ELR_ON], OF_ONE_2,
          "d:2: min.insync.replicas=2 is a dynamic value of one broker, which a cluster with eligible leader replicas"
          " refuses (f1:3); describe the cluster again"),

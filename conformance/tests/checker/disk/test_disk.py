@@ -452,7 +452,7 @@ def test_a_full_disk_ends_the_search_and_loses_nothing(tmp_path: Path, small: Se
     assert exploration.levels == small.expected.levels[: len(exploration.levels)]
     assert len(exploration.levels) > 5
     name = disk.lost.partition(":")[0]
-    cure = f"make room or repair it, then go on with --resume {tmp_path / 'a'}"
+    cure = f"make room or repair the disk, then go on with --resume {tmp_path / 'a'}"
     assert disk.lost == f"{name}: {os.strerror(errno.EFBIG)}; {cure}"
     exploration, _ = small.on_disk(tmp_path / "a", is_resumed=True, room=1000)
     assert results(exploration) == results(small.expected)
@@ -484,7 +484,7 @@ def test_the_command_says_in_one_line_that_the_disk_is_full(
     assert main([*words, "--disk", "d"]) == UNDECIDED
     out, err = capsys.readouterr()
     assert verdict_of(out).startswith("UNDECIDED: the disk is full or has failed; ")
-    cure = "make room or repair it, then go on with --resume d"
+    cure = "make room or repair the disk, then go on with --resume d"
     assert re.fullmatch(rf"check: d/[\w.-]+: No space left on device; {cure}", err.splitlines()[-1])
     assert main([*words, "--resume", "d", "--details"]) == 0
     assert "1,299 distinct states" in capsys.readouterr().out
