@@ -291,7 +291,7 @@ WITHOUT_LEADER = describe("a", 1, leader="none", isr="")
         row(DURABLE_3_9, rule=lost_disk_before_the_broker_is_back, files={"t": DURABLE, "b": ZOOKEEPER}, code=ANY,
             Disk=["of one broker: can lose an acknowledged record; this release does not claim to survive it",
                   "known defects that are not searched: 8.9 A follower that has lost its disk joins the ISR by a"
-                  " request from before"],
+                  " request from before the loss"],
             Unknown=[f"{CANNOT_BE_SEARCHED}: {UNSEARCHED}"]),
         row(DURABLE_3_9, rule=saying(finding(Word.PERMITTED), Topic.POWER),
             first="Keeps its promises within these bounds, unless 2 brokers are lost or one loses power",
