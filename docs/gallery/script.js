@@ -177,7 +177,7 @@ addEventListener("DOMContentLoaded", () => {
 
   // ------------------------------------------------------------------------------------------------------------- steps
 
-  // In a narrow window the state stands below its step, so that both are seen together.
+  // In a narrow window the state follows its step, so that both are seen together.
   function place() {
     if (narrow.matches) rows[current].append(state);
     else main.insertBefore(state, main.querySelector("aside"));

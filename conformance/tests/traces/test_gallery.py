@@ -74,7 +74,7 @@ def test_bad_input(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypat
     )
     assert complaint(capsys, "gallery", "zzz", "-o", "x") == "no known failure zzz; check failures lists them all"
     assert complaint(capsys, "gallery", "alter_partition_races", "-o", "x") == (
-        "alter_partition_races has no history: the model has the repaired rule only; leave it out"
+        "alter_partition_races has no history: the model has only the repaired rule; leave it out"
     )
     Path("mine").mkdir()
     Path("mine/index.html").write_text("mine", encoding="utf-8")

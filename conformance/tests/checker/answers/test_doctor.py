@@ -244,9 +244,9 @@ WITHOUT_LEADER = describe("a", 1, leader="none", isr="")
         # Where an old record format keeps a repair from working, the advice is not an upgrade to it.
         row("--config t --broker b --kafka-version 2.3", rule=TRUNCATES, code=ANY, files=of_format("0.10.2"),
             Defect=["8.1 A follower truncates to its high watermark", ANY,
-                    "Nothing but an upgrade helps: the record is lost with acks=all and min.insync.replicas equal to"
-                    " the number of replicas. From 0.11 on, the brokers need inter.broker.protocol.version=0.11.0 and"
-                    " the topic message.format.version=0.11.0, or followers truncate as before."]),
+                    "Only an upgrade helps: the record is lost even with acks=all and min.insync.replicas equal to the"
+                    " number of replicas. From 0.11 on, the brokers need inter.broker.protocol.version=0.11.0 and the"
+                    " topic message.format.version=0.11.0; otherwise followers truncate as before."]),
         row("--config t --broker b --kafka-version 0.10.2", rule=TRUNCATES, code=ANY, files=of_format("0.10.2"),
             Defect=["8.1 A follower truncates to its high watermark", ANY,
                     "no single setting avoids it; repaired in 0.11"]),
@@ -291,7 +291,7 @@ WITHOUT_LEADER = describe("a", 1, leader="none", isr="")
         row(DURABLE_3_9, rule=lost_disk_before_the_broker_is_back, files={"t": DURABLE, "b": ZOOKEEPER}, code=ANY,
             Disk=["of one broker: can lose an acknowledged record; this release does not claim to survive it",
                   "known defects that are not searched: 8.9 A follower that has lost its disk joins the ISR by a"
-                  " request from before"],
+                  " request from before the loss"],
             Unknown=[f"{CANNOT_BE_SEARCHED}: {UNSEARCHED}"]),
         row(DURABLE_3_9, rule=saying(finding(Word.PERMITTED), Topic.POWER),
             first="Keeps its promises within these bounds, unless 2 brokers are lost or one loses power",

@@ -137,8 +137,8 @@ def test_without_eligible_leaders_their_defects_are_gone() -> None:
     lines = answer_lines(found, now_of([found.cluster]), details=False)
     avoiding = [line.strip().partition("; ")[0] for line in lines if "avoid" in line]
     assert avoiding == [
-        "avoid it with eligible.leader.replicas.version=0: then the last member of the ISR is elected after a loss of"
-        " power as well (8.10)",
+        "avoid it with eligible.leader.replicas.version=0, which permits failure 8.10: the last member of the ISR loses"
+        " power, and is elected",
         "no single setting avoids it",
     ]
 
