@@ -665,7 +665,12 @@ def can_leave_zombies(configuration):
 
 @sometimes(
     applies=lambda c: (
-        c.acks == Acks.ALL and can_commit(c) and can_fail_over(c) and c.replicas > 2 and can_leave_zombies(c)
+        can_write(c)
+        and c.acks == Acks.ALL
+        and can_commit(c)
+        and can_fail_over(c)
+        and c.replicas > 2
+        and can_leave_zombies(c)
     )
 )
 def a_zombie_acknowledges(before, after):
@@ -698,7 +703,8 @@ def a_producer_is_refused(before, after, taken):
 
 @sometimes(
     applies=lambda c: (
-        c.acks == Acks.ALL
+        can_write(c)
+        and c.acks == Acks.ALL
         and 1 < c.min_insync_replicas <= c.replicas
         and not c.HW_MINISR_GATE
         and c.SHRINK_RULE != ShrinkRule.LAG_MESSAGES
