@@ -121,7 +121,7 @@ class BrokerView:
         return next((each.source for each in self.fetchers if each.mode is not None), None)
 
     def mistakes(self, request: Sent) -> bool:
-        """Whether the broker mistakes a request for that of another record in its log with the same stamp."""
+        """Whether the broker takes a request for a duplicate of a different record in its log with the same stamp."""
         offsets = [offset for stamp, offset in self.producers.remembered if stamp == request.stamp]
         return any(record.offset == offsets[0] and record.payload != request.payload for record in self.log if offsets)
 

@@ -79,7 +79,7 @@ ControllerRequest = AlterIsrRequest | BrokerHeartbeatRequest | AssignReplicasToD
 
 @dataclass(eq=False)
 class Broker(Part):
-    """A broker: its disk, and the process that runs on it, if any. Each start of a process gives it the next number."""
+    """A broker: its disk, and the process that runs on it, if any. The processes have the numbers 1, 2, 3, ..."""
 
     _number: int
     storage: Storage
@@ -184,7 +184,7 @@ class Broker(Part):
         self.has_stopped_cleanly &= not self._switches.DELETED_FOLDER_IS_UNCLEAN
 
     def report_directory(self) -> None:
-        """Report to the controller in which directory the replica is; the controller has recorded a different
+        """Report the directory of the replica to the controller, as if the controller had recorded a different
         directory. Errors: `ClusterError` if no process runs."""
         self._must_move()
         self._ask_controller(AssignReplicasToDirsRequest())
@@ -247,14 +247,14 @@ class Broker(Part):
                 raise AssertionError(f"{message} is not for a broker: this is a defect of the cluster")
 
     def disconnected_from_controller(self, request: int) -> None:
-        """Give up a request to the controller because its connection broke."""
+        """The connection to the controller broke, on which the request with this number was sent: give it up."""
         if self.running is not None:
             self.running.alter_isr.disconnected(request)
             if isinstance(self._controller, QuorumController):
                 self.kraft.end_heartbeat(request)
 
     def disconnected(self, source: int, request: int) -> None:
-        """Give up an outstanding request to another broker because its connection broke; ignore any other request."""
+        """The connection to a source broker broke: give up the request with this number if it is outstanding."""
         thread = self.running.fetchers.threads.get(source) if self.running else None
         if thread is not None and thread.outstanding == request:
             thread.disconnected()
@@ -275,7 +275,7 @@ class Broker(Part):
         """Fire one timer; returns whether it had an effect. `peer`: a fetcher's source, or a follower with a parked
         fetch.
 
-        Errors: `ClusterError` if no process runs, it is frozen, or there is no such fetcher.
+        Errors: `ClusterError` if no process runs, the process is frozen, or no fetcher has the source `peer`.
         """
         process = self._must_move()
         manager = process.replica_manager

@@ -4,8 +4,8 @@ A fetch that finds no new records is parked for replica.fetch.wait.max.ms. When 
 the same event, but when its timer is fired: in Kafka another thread completes it, after the append has released its
 lock. A DeleteRecords request is answered when every live replica has moved its log start.
 
-Consumers read below the high watermark, with read_committed below the last stable offset, of the broker that they fetch
-from. Followers refuse consumers, unless fetching from followers is on (KIP-392): then followers serve them, and a
+Consumers read below the high watermark of the broker from which they fetch; with read_committed, below its last stable
+offset. Followers refuse consumers, unless fetching from followers is on (KIP-392): then followers serve them, and a
 leader sends a consumer in a follower's rack to that follower.
 
 Source: fact sheet, sections 1.6, 2.2, 2.6, 3, 5.1, 6.4, 7; KIP-107; Kafka: ReplicaManager (fetchMessages,
@@ -70,7 +70,7 @@ class DeleteRecordsPurgatory:
         return tuple(message for message, _, _ in self._waiting)
 
     def handle(self, message: Message, request: DeleteRecordsRequest) -> None:
-        """Handle DeleteRecords: move the log start up to an offset from 0 to the high watermark (-1 means that)."""
+        """Handle DeleteRecords: move the log start up to an offset from 0 to the high watermark (-1: to the latter)."""
         log = self._partition.log
         offset = log.high_watermark if request.before_offset == TO_HIGH_WATERMARK else request.before_offset
         error = self._partition.error_for_epoch(None)
@@ -362,7 +362,7 @@ class ReplicaManager(Part):
         self._produces.append(DelayedProduce(message, send, offset, offset + records, deadline))
 
     def complete_delayed_produces(self) -> None:
-        """Answer requests whose offset the high watermark has reached, with an error if the ISR is now too small.
+        """Answer the produce requests whose offset the high watermark has reached: an error if the ISR is too small.
         Kafka: checkEnoughReplicasReachOffset."""
         high_watermark = self._partition.log.high_watermark
         is_too_small = self._partition.is_under_min_isr_after_append

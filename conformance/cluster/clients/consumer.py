@@ -91,7 +91,7 @@ class Consumer:
             self._asked = self._network.send(self.name, leader, request)
 
     def expire_preferred_read_replica(self) -> None:
-        """Return to the leader: metadata.max.age.ms is over. Kafka: SubscriptionState.preferredReadReplica."""
+        """After metadata.max.age.ms, read from the leader again. Kafka: SubscriptionState.preferredReadReplica."""
         self.preferred_read_replica = None
 
     def seek(self, position: int) -> None:

@@ -144,7 +144,7 @@ class Transactions:
         self._go_on()
 
     def send_markers(self, broker: int, partition: str) -> None:
-        """Send the marker of each decided transaction to the partition's leader, if none is in flight.
+        """Send the queued markers of decided transactions to this broker, the partition's leader.
 
         A transaction may also have partitions outside of the cluster, such as a group's offsets: these get no marker.
         """

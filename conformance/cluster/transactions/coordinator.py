@@ -331,7 +331,8 @@ class TransactionMarkerChannelManager:
             self._queued.append(marker)
 
     def next_complete(self) -> str | None:
-        """Return a transaction of which every partition has answered, and forget it. Kafka: maybeWriteTxnCompletion."""
+        """Return the id of a transaction whose partitions have all answered, but each id once; None if there is no such
+        transaction. Kafka: maybeWriteTxnCompletion."""
         for transactional_id, unanswered in self._unanswered.items():
             is_enough = self._bug is TransactionBug.COMPLETE_AFTER_FIRST_MARKER and self._answered[transactional_id]
             if transactional_id not in self._given_up and (not unanswered or is_enough):
@@ -474,8 +475,8 @@ class TransactionCoordinator:
         self._decide(transactional_id, fenced, answer)
 
     def _can_fence(self, metadata: TransactionMetadata) -> bool:
-        """Whether there is an epoch for the fence, or the fence may keep the highest epoch (KAFKA-20090); otherwise the
-        coordinator throws an exception. Kafka: prepareFenceProducerEpoch, prepareAbortOrCommit.
+        """Whether a higher epoch is left to fence the producer, or the fence may keep the highest epoch (KAFKA-20090).
+        If not, the coordinator throws an exception. Kafka: prepareFenceProducerEpoch, prepareAbortOrCommit.
         """
         raised = metadata.producer_epoch + (2 if self._fence_raises_twice else 1)
         return self._fence_takes_next_id or raised <= LAST_EPOCH + 1
@@ -496,10 +497,10 @@ class TransactionCoordinator:
         return Errors.NONE if producer_epoch == metadata.producer_epoch else Errors.PRODUCER_FENCED
 
     def _answer_to_end(self, metadata: TransactionMetadata, request: EndTxnRequest) -> Errors | None:
-        """The answer to an EndTxn that decides nothing; None if it decides.
+        """The answer to an EndTxn, if the request does not decide a transaction; None if it decides one now.
 
-        Before TV2, the state shows whether the request was carried out before; with TV2, the epoch does, and an abort
-        is accepted even if the transaction has no partition.
+        Before TV2, the state shows whether an earlier such request was carried out. With TV2, the epoch shows this, and
+        an abort is accepted even if the transaction has no partition.
         """
         control, state = request.control, metadata.state
         named = (request.producer_id, request.producer_epoch)

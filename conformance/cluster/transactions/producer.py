@@ -131,7 +131,7 @@ class TransactionalProducer:
         self._must_be(Phase.IN_TRANSACTION)
         transaction = self.transactions[-1]
         if partition not in transaction.added and self._switches.TXN_VERIFY is not Verification.TV2:
-            raise ClusterError(f"{self.name}: partition {partition} is not part of its transaction; add it first")
+            raise ClusterError(f"{self.name}: partition {partition} is not in its transaction; add the partition first")
         sequence = self._sequences[partition]
         self._sequences[partition] += 1
         stamp = ProducerStamp(self.producer_id, self.producer_epoch, sequence, is_transactional=True)
@@ -168,7 +168,7 @@ class TransactionalProducer:
         self._ask(InitProducerIdRequest(self._transactional_id, TIMEOUT, self.producer_id, self.producer_epoch))
 
     def ask_again(self) -> None:
-        """Send the request to the coordinator again: no answer came in time, or it was CONCURRENT_TRANSACTIONS."""
+        """Send the request to the coordinator again, after CONCURRENT_TRANSACTIONS or without an answer in time."""
         if self.awaited is None:
             raise ClusterError(f"{self.name} has no request to send again; begin or end a transaction first")
         self._ask(self.awaited)

@@ -159,7 +159,7 @@ class QuorumController:
         return self.image.partition.leader == broker or broker in self._lead_others
 
     def give_other_leaderships(self, broker: int, *, leads: bool) -> None:
-        """Note whether the broker leads partitions outside of this cluster; its controlled shutdown moves them."""
+        """Note whether the broker leads partitions outside of this cluster, until its controlled shutdown."""
         (self._lead_others.add if leads else self._lead_others.discard)(broker)
 
     # Life of brokers
@@ -173,9 +173,9 @@ class QuorumController:
             )
 
     def register(self, broker: int, *, was_clean: bool = False) -> None:
-        """Register a broker process that has started; with KIP-966, the broker loses its place in ISR and ELR if its
-        earlier process has not shut down cleanly. Otherwise it leaves the ISR, as if it were fenced first, except in
-        releases that do not notice a quick restart (RESTART_BEFORE_FENCING). Kafka: registerBroker. Errors: as for
+        """Register a broker process that has started. With KIP-966, a broker whose earlier process has not shut down
+        cleanly leaves ISR and ELR. Every other broker leaves the ISR, as if it were fenced first, except in releases
+        that do not notice a quick restart (RESTART_BEFORE_FENCING). Kafka: registerBroker. Errors: as for
         `must_accept`.
         """
         self.must_accept(broker)
@@ -221,8 +221,8 @@ class QuorumController:
         self._fence(broker)
 
     def fail_over(self) -> None:
-        """Another controller becomes active. It gives every unfenced broker a session; up to 4.0, fenced ones as well.
-        The new controller does not know the offsets that controlled shutdowns wait for. Kafka:
+        """Another controller becomes active. It gives a session to every unfenced broker; up to 4.0, also to every
+        fenced broker. It does not know the offsets for which controlled shutdowns wait. Kafka:
         ClusterControlManager.activate.
         """
         for broker, registered in enumerate(self.image.brokers):
@@ -243,9 +243,8 @@ class QuorumController:
     # Elections that an administrator, or a driver, asks for
 
     def elect(self, kind: Election, candidate: int) -> None:
-        """Hold an election, which the candidate has to win: the first replica in a preferred election, the first active
-        replica in an unclean one. A fail-over fences the leader. Errors: `ClusterError` if another or no broker is
-        elected.
+        """Hold an election. A preferred election elects the first replica; an unclean election the first active
+        replica; a fail-over fences the leader. Errors: `ClusterError` if the candidate does not win the election.
         """
         leader = self.image.partition.leader
         if kind is Election.FAIL_OVER:
