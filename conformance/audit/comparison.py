@@ -4,8 +4,9 @@ Batches with equal offsets, leader epochs and digests are equal. If they are not
 compaction rewrites the batches of each copy separately. Compressed records that cannot be read are left undecided.
 
 A record is committed if it is below the high watermark of a broker that holds it. Every later leader has to hold it.
-If a broker's log has a record of an earlier leader epoch there, or ends before it, the broker may only have stopped
-before the others: this is an error only if that broker was in the ISR, which the folders do not show.
+If a broker lacks a committed record, because its log ends before that offset or has a record of an earlier leader epoch
+at it, the broker may only have stopped before the other brokers: this is an error only if that broker was in the ISR,
+which the folders do not show.
 """
 
 from __future__ import annotations
@@ -373,8 +374,8 @@ def lacking(isr: Set[str] | None, statement: str, brokers: tuple[str, ...], firs
 
 
 def later_leader_without(logs: Sequence[CopyLog], offset: int, epoch: int) -> tuple[int, int, str] | None:
-    """The first later leader that started at or before this offset, so that it lacked the record of epoch `epoch`: the
-    leader's epoch, its start offset, and the broker whose log folder shows it; None without such a leader."""
+    """The first leader after `epoch` that started at or before this offset, and so lacked the record of `epoch`: the
+    leader's epoch, its start offset, and the broker whose log folder shows both; None if no leader did."""
     leaders = [
         (later, start, log.broker)
         for log in logs
