@@ -47,7 +47,7 @@ OF_CONSUMERS = ("POSITION_CHECK", "READ_REPLICA_IN_ISR", "LATEST_OFFSET_AWAITS_E
 
 
 def system_of(instance: Instance) -> str:
-    """The name of the model whose system replays this instance: the own model, or kafka for kafka_liveness."""
+    """The name of the model whose system replays this instance: kafka for kafka_liveness, otherwise its own model."""
     return instance.model.name.removesuffix("_liveness")
 
 

@@ -183,7 +183,7 @@ class AckedCheck:
     def _judge(
         self, number: int, record: Acked, behind: dict[tuple[str, tuple[str, ...]], list[Acked]]
     ) -> Finding | None:
-        """The finding about one record; None if there is none. A record that some copies lack then joins `behind`."""
+        """The finding about one record; None without a finding, and a record that some copies lack joins `behind`."""
         entries = {log.broker: self._entries.get((log.broker, number)) for log in self.logs}
         holders = tuple(broker for broker, entry in entries.items() if entry is not None and entry.is_it)
         deleted = tuple(log.broker for log in self.logs if record.offset < log.start)
@@ -216,7 +216,7 @@ class AckedCheck:
 
     @staticmethod
     def _is_unknown(log: CopyLog, record: Acked, entry: Entry | None) -> bool:
-        """Whether the folders cannot show if a copy had a record: its offset was not read, or compaction came there."""
+        """Whether it is undecided if a copy had a record: the offset is unreadable, or was perhaps compacted."""
         if entry is not None:
             return entry.is_it is None
         return record.offset >= log.start and (

@@ -154,7 +154,7 @@ def _acked(options: Sequence[str], folders: Found) -> Mapping[str, list[Acked]]:
 
 
 def _only_partition(text: str, folders: Found) -> str:
-    """The only partition outside internal topics: that of a list without partitions. Raises UsageError."""
+    """Return the only partition outside internal topics, for a list that names no partition. Raises UsageError."""
     partitions = [partition for partition in folders.copies if not partition.startswith("__")]
     if len(partitions) != 1:
         raise UsageError(

@@ -111,7 +111,7 @@ def copies_in(folders: Sequence[Path], only: Sequence[str] = ()) -> Found:
 
 
 def _labels(folders: Sequence[Path]) -> list[str]:
-    """A name for each folder: the last part of its path; the whole path if two last parts are equal. UsageError."""
+    """A name for each folder: the last part of its path, or the path if that part is not unique. Raises UsageError."""
     roots = [_real(path) for path in folders]
     for path, root in zip(folders, roots, strict=True):
         if roots.count(root) > 1:

@@ -117,8 +117,9 @@ def reconcile(cluster: Cluster, follower: int) -> None:
             cluster.deliver(cluster.messages()[-1].number)
             apply(cluster, follower, fetcher.source)
     if view_of(cluster, follower).is_truncating:
-        entries = view_of(cluster, follower).epoch_entries
-        raise ClusterError(f"broker {follower} goes on truncating; its leader epochs are {entries}")
+        raise ClusterError(
+            f"broker {follower} goes on truncating; its leader epochs are {view_of(cluster, follower).epoch_entries}"
+        )
 
 
 def learn(cluster: Cluster, *brokers: int) -> None:

@@ -117,7 +117,7 @@ class BrokerView:
 
     @property
     def follows(self) -> int | None:
-        """The source of the fetcher that has the partition; None if it follows no leader."""
+        """The source of the fetcher that has the partition; None if the broker follows no leader."""
         return next((each.source for each in self.fetchers if each.mode is not None), None)
 
     def mistakes(self, request: Sent) -> bool:

@@ -53,7 +53,7 @@ def parts(failure: Failure, report: Report, trace: Trace) -> list[Part]:
 
 
 def methods(instance: Instance, action: str) -> str:
-    """Return the methods of Kafka that an action of the model stands for; empty for a fault (no code takes it)."""
+    """Return the methods of Kafka that an action of the model stands for; empty for a fault, which has no method."""
     for declared, alternative in zip(instance.model.actions, instance.alternatives, strict=True):
         if declared.name == action and alternative is not None:
             documentation = " ".join(declared.alternatives[alternative].documentation.split())

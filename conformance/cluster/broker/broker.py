@@ -247,7 +247,7 @@ class Broker(Part):
                 raise AssertionError(f"{message} is not for a broker: this is a defect of the cluster")
 
     def disconnected_from_controller(self, request: int) -> None:
-        """The connection to the controller broke, on which the request with this number was sent: give it up."""
+        """The connection of a request to the controller broke: an AlterIsr is sent again, a heartbeat is given up."""
         if self.running is not None:
             self.running.alter_isr.disconnected(request)
             if isinstance(self._controller, QuorumController):

@@ -139,8 +139,8 @@ class FetcherThread(Part):
     def _fetched(self, state: PartitionFetchState, sent: Outstanding, response: FetchResponse) -> None:
         """Append the response's records if they begin at the log end, whatever their epoch. Sheet 2.5.
 
-        If the logs diverge, the follower truncates its log. Before 3.5 it only adopts the response's high watermark
-        here, and truncates in the next `do_work` (KAFKA-14704). Kafka: processPartitionData.
+        If the logs diverge, the follower truncates its log. Before 3.5 the follower only adopts the response's high
+        watermark here, and truncates in the next `do_work` (KAFKA-14704). Kafka: processPartitionData.
         """
         if state.mode is not Mode.FETCHING or response.fetch_offset != self._log.log_end_offset:
             return
@@ -161,8 +161,8 @@ class FetcherThread(Part):
             self._log.increment_log_start(response.log_start_offset)
 
     def _reconciled(self, state: PartitionFetchState, sent: Outstanding, answer: OffsetsForLeaderEpochResponse) -> None:
-        """Truncate as the leader answers; since 2.1.1, drop answers to a request of an older epoch (KAFKA-7786). Kafka:
-        maybeTruncate."""
+        """Truncate the log according to the leader's answer; since 2.1.1, drop the answer to a request of an older
+        epoch (KAFKA-7786). Kafka: maybeTruncate."""
         stale = state.leader_epoch != sent.state.leader_epoch and self._switches.fences_epochs
         if state.mode is not Mode.TRUNCATING or (stale and self._bug is not Bug.STALE_EPOCH_ANSWER_APPLIED):
             return

@@ -172,7 +172,7 @@ class KraftReplicaManager(ReplicaManager):
         return True
 
     def end_heartbeat(self, request: int | None) -> None:
-        """A request has its answer, or lost its connection: note this if the number is that of the heartbeat in flight.
+        """A request was answered, or its connection broke: if it was the heartbeat in flight, no heartbeat is now.
         Kafka: BrokerLifecycleManager.BrokerHeartbeatResponseEvent.
         """
         if request == self._heartbeat_in_flight:

@@ -270,8 +270,8 @@ class Partition(Part):
         records: int = 1,
         coordinator_epoch: int = 0,
     ) -> Record:
-        """Append a batch in this leader's epoch, and try to advance the high watermark; returns its first record.
-        Kafka: appendRecordsToLeader.
+        """Append a batch in this leader's epoch, and try to advance the high watermark; returns the first record of the
+        batch. Kafka: appendRecordsToLeader.
         """
         fields = (payload, self.leader_epoch, stamp, control, records, self._clock.now, coordinator_epoch)
         record = self.log.append_as_leader(*fields)

@@ -70,7 +70,7 @@ class DeleteRecordsPurgatory:
         return tuple(message for message, _, _ in self._waiting)
 
     def handle(self, message: Message, request: DeleteRecordsRequest) -> None:
-        """Handle DeleteRecords: move the log start up to an offset from 0 to the high watermark (-1: to the latter)."""
+        """Handle DeleteRecords: move the log start up to an offset from 0 to HW, the high watermark; -1 means HW."""
         log = self._partition.log
         offset = log.high_watermark if request.before_offset == TO_HIGH_WATERMARK else request.before_offset
         error = self._partition.error_for_epoch(None)
@@ -362,8 +362,8 @@ class ReplicaManager(Part):
         self._produces.append(DelayedProduce(message, send, offset, offset + records, deadline))
 
     def complete_delayed_produces(self) -> None:
-        """Answer the produce requests whose offset the high watermark has reached: an error if the ISR is too small.
-        Kafka: checkEnoughReplicasReachOffset."""
+        """Answer the produce requests whose offset the high watermark has reached, with an error if the ISR is too
+        small now. Kafka: checkEnoughReplicasReachOffset."""
         high_watermark = self._partition.log.high_watermark
         is_too_small = self._partition.is_under_min_isr_after_append
         error = Errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND if is_too_small else Errors.NONE

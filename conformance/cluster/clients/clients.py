@@ -80,7 +80,7 @@ class OutsideClients:
         self._settle(message.in_reply_to, message.payload)
 
     def disconnected(self, request: int) -> None:
-        """Answer None to the function that waits for this request, because its connection broke."""
+        """The connection of this request broke: pass None to the function that waits for the response."""
         self._settle(request, None)
 
     def _settle(self, request: int | None, payload: Payload | None) -> None:

@@ -5,9 +5,9 @@ refused as out of order, or any record is refused because the leader does not kn
 epoch and renumbers the records in flight (CLIENT_BUMPS_EPOCH, KIP-360); before 2.5, it takes a new producer id and
 gives up the records in flight. There is one exception before 2.5: if the leader does not know the producer, and the
 leader's log starts above all acknowledged records, the producer assumes that its records were deleted, and renumbers
-the records in flight in the same epoch. The fact sheet does not say what happens before 2.5. A refusal of a record that
-was renumbered after the refused request was sent changes nothing: the record is sent again. Transactional producers do
-none of this here.
+the records in flight in the same epoch. The fact sheet does not say what happens before 2.5. If a record
+was renumbered after the refused request was sent, the refusal changes nothing: the record is sent again. Transactional
+producers do none of this here.
 
 Source: fact sheet, sections 5.1 to 5.4; Kafka: KafkaProducer, ProducerConfig, TransactionManager (canRetry,
 bumpIdempotentProducerEpoch, resetProducerId, startSequencesAtBeginning).
@@ -292,7 +292,7 @@ class Producer:
         return self._numbering in numbered.stamps
 
     def gives_up(self, number: int) -> None:
-        """Give up the request with this number, as if its connection had broken. Errors: `ClusterError` if unknown."""
+        """Give up this request, as if its connection had broken. Errors: `ClusterError` for an unknown number."""
         self.disconnected(self._known(number).request)
 
     def disconnected(self, request: int) -> None:

@@ -114,7 +114,7 @@ class Transactions:
         return tuple(self._coordinator.states.states.items())
 
     def init_producer_id(self, transactional_id: str | None, timeout: int) -> InitProducerIdResponse:
-        """Give an idempotent producer a new id; give a transactional one its id and the next epoch."""
+        """Give an idempotent producer a new id; give a transactional producer its id and the next epoch."""
         if transactional_id is None:
             return InitProducerIdResponse(Errors.NONE, self._new_producer_id(), 0)
         answers: list[InitProducerIdResponse] = []

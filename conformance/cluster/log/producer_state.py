@@ -60,7 +60,7 @@ class BatchMetadata:
 
     @property
     def first_offset(self) -> int:
-        """The offset of its first record."""
+        """The offset of the batch's first record."""
         return self.last_offset - (self.last_sequence - self.first_sequence) % SEQUENCES
 
     def with_record(self, record: Record) -> BatchMetadata:

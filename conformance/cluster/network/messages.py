@@ -392,7 +392,7 @@ class AssignReplicasToDirsRequest(Payload):
 
 @dataclass(frozen=True)
 class InitProducerIdRequest(Payload):
-    """An instance of a producer asks for its id and epoch; since KIP-360 it names its present id and epoch."""
+    """An instance of a producer asks for its id and epoch; since KIP-360 it names any that it has already."""
 
     transactional_id: str
     timeout: int

@@ -412,8 +412,8 @@ class TransactionCoordinator:
     def handle_add_partitions(
         self, request: AddPartitionsToTxnRequest, now: int, respond: Callable[[AddPartitionsToTxnResponse], None]
     ) -> None:
-        """Add a partition to the transaction, which begins if none is open; or answer a leader whether the partition
-        is in it. Kafka: handleAddPartitionsToTransaction, handleVerifyPartitionsInTransaction.
+        """Add a partition to the transaction, which begins if none is open; or answer a leader whether the transaction
+        contains the partition. Kafka: handleAddPartitionsToTransaction, handleVerifyPartitionsInTransaction.
         """
         transactional_id, partition = request.transactional_id, request.partition
         metadata = self.states.states.get(transactional_id)

@@ -179,7 +179,7 @@ class TransactionalProducer:
         self.awaited = self.request = None
 
     def receive(self, message: Message) -> None:
-        """Take an answer, but drop it if its request was sent again in the meantime."""
+        """Take an answer; drop an answer whose request was sent again in the meantime."""
         answer = message.payload
         if isinstance(answer, ProduceResponse):
             batches = self.transactions[answer.send].batches.values()

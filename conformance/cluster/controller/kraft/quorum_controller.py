@@ -159,7 +159,7 @@ class QuorumController:
         return self.image.partition.leader == broker or broker in self._lead_others
 
     def give_other_leaderships(self, broker: int, *, leads: bool) -> None:
-        """Note whether the broker leads partitions outside of this cluster, until its controlled shutdown."""
+        """Note whether the broker leads partitions outside of this cluster; a controlled shutdown moves these first."""
         (self._lead_others.add if leads else self._lead_others.discard)(broker)
 
     # Life of brokers

@@ -176,8 +176,8 @@ class PartitionChange:
         return not (elr or self.target_isr) or (self.bug is Bug.LAST_KNOWN_LEADER_TOO_EARLY and self.may_lead(last))
 
     def _is_valid(self, replica: int, elr: Iterable[int]) -> bool:
-        """Whether a broker is in the ISR (or in the ELR if the ISR is empty), and active. Whether it is active is only
-        checked for a member, because `may_lead` may raise an error. Kafka: isValidNewLeader."""
+        """Whether a broker is in the ISR (in the ELR, if the ISR is empty), and is active; `may_lead`, which can raise
+        an error, is asked only about a member. Kafka: isValidNewLeader."""
         return (replica in self.target_isr or (not self.target_isr and replica in elr)) and self.may_lead(replica)
 
     def _starts_an_epoch(self) -> bool:
@@ -393,7 +393,7 @@ class ReplicationControl:
             self._write_min_insync_replicas(least)
 
     def write_cluster_min_insync_replicas(self) -> None:
-        """Set min.insync.replicas of the cluster, to any value: the topic has a value of its own, which stays."""
+        """Set min.insync.replicas of the cluster. The value does not matter: the topic keeps a value of its own."""
         self._write_min_insync_replicas(self._log.now.min_insync_replicas)
 
     def _write_min_insync_replicas(self, least: int) -> None:
