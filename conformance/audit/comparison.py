@@ -88,7 +88,7 @@ class _Cursor:
                 self.head = _Piece(*bounds, batch)
 
     def open(self) -> str | None:
-        """Replace the batch at the head by its records; return why that is impossible, or None if it is done."""
+        """Replace the batch at the head by its records. Returns None; if that is impossible, the reason."""
         batch = self.head.batch if self.head else None
         if batch is None:
             return None
@@ -326,7 +326,7 @@ class CommittedCheck:
                 yield Finding(Grade.BROKEN, "committed", statement, (log.broker, *told_by), first, committed - 1)
 
     def _behind(self, log: CopyLog) -> Iterator[Finding]:
-        """Yield the finding about a copy, if it ends before an offset that is committed on another copy."""
+        """Yield the finding about a copy, if the copy ends before an offset that is committed on another copy."""
         others = [other for other in self.logs if other is not log]
         committed = {other.broker: min(self._high_watermarks[other.broker], other.end) for other in others}
         most = max(committed.values(), default=0)

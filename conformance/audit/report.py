@@ -170,7 +170,7 @@ def verdict(reports: Sequence[PartitionReport], unreadable: int) -> str:
 
 
 def count(number: int, noun: str, plural: str | None = None) -> str:
-    """A number with its noun."""
+    """The number and the noun, in the plural unless the number is 1."""
     return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
 
 

@@ -191,7 +191,7 @@ def read(
 
 
 def deliver_all_of(cluster: Cluster, client: str) -> list[Message]:
-    """Deliver the requests of a client, and the responses to it, until none is left; return the responses."""
+    """Deliver a client's requests and the responses to them, until no such message is left; return the responses."""
     responses = []
     while messages := [each for each in cluster.messages() if client in (each.source, each.destination)]:
         cluster.deliver(messages[0].number)

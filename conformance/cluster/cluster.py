@@ -246,7 +246,7 @@ class Cluster:
         self._broker(broker).freeze()
 
     def thaw(self, broker: int) -> None:
-        """Let a frozen process continue. Errors: `ClusterError` if it is not frozen."""
+        """Let a frozen process continue. Errors: `ClusterError` if the process is not frozen."""
         self._broker(broker).thaw()
 
     # Controller

@@ -65,7 +65,7 @@ class LeadershipView:
 
 @dataclass(frozen=True)
 class ProducerStateView:
-    """What a broker knows of producers: the offset of the snapshot on its disk, or 0; the offset from
+    """What a broker knows of producers: the offset of the snapshot on its disk (0: no snapshot); the offset from
     which its process has replayed the log; and the batches that the process remembers, each with its last offset.
     """
 
@@ -148,7 +148,7 @@ class ControllerView:
 @dataclass(frozen=True)
 class ProducerView:
     """One producer: its ids and epochs, the present one last; its records that have sequence numbers, each with all its
-    stamps; the latest leader epoch that it has heard of; and the highest acknowledged offset, or -1.
+    stamps; the latest leader epoch that it has heard of; and the highest acknowledged offset (-1: none).
     """
 
     name: str

@@ -190,12 +190,12 @@ class Broker(Part):
         self._ask_controller(AssignReplicasToDirsRequest())
 
     def freeze(self) -> None:
-        """Freeze the process until it is thawed. Errors: `ClusterError` if no process runs, or it is frozen already."""
+        """Freeze the process until it is thawed. Errors: `ClusterError` if no process runs or it is frozen."""
         self._must_move()
         self.is_frozen = True
 
     def thaw(self) -> None:
-        """The process continues. Errors: `ClusterError` if it is not frozen."""
+        """The process continues. Errors: `ClusterError` if the process is not frozen."""
         if not self.is_frozen:
             raise ClusterError(f"broker {self._number} is not frozen")
         self.is_frozen = False

@@ -65,7 +65,7 @@ Answered = Callable[[AlterIsrResponse], None]
 
 @dataclass(frozen=True)
 class IsrState:
-    """The committed ISR as far as the leader knows it, and the proposed ISR; None if no proposal is unanswered."""
+    """The committed ISR as far as the leader knows it, and the proposed ISR (None if no proposal is unanswered)."""
 
     isr: frozenset[int] = frozenset()
     proposed: frozenset[int] | None = None
@@ -76,8 +76,8 @@ class IsrState:
         return self.proposed is not None
 
     def maximal_isr(self, rule: MaximalIsr = MaximalIsr.COMMITTED_AND_PROPOSED) -> frozenset[int]:
-        """The replicas that may be elected next: the members of the committed ISR and of the proposed one. Each other
-        `rule` counts only one of the two ISRs, a mistake that KIP-497 avoids."""
+        """The replicas that may be elected next: the members of the committed and of the proposed ISR. Every `rule` but
+        the default counts only one of the two ISRs, a mistake that KIP-497 avoids."""
         if self.proposed is None or rule is MaximalIsr.COMMITTED:
             return self.isr
         return self.proposed if rule is MaximalIsr.PROPOSED else self.isr | self.proposed

@@ -107,7 +107,7 @@ class ConsumerRequests:
     _bug: Bug | None
 
     def handle_fetch(self, message: Message, request: ConsumerFetchRequest) -> None:
-        """Answer with all records that a consumer may read from its position on, or with the follower to read from."""
+        """Answer with all records that a consumer may read from its position on; or name the follower to read from."""
         position, log = request.position, self._partition.log
         error = self._error_for(request.current_leader_epoch)
         is_follower = error is Errors.NOT_LEADER_OR_FOLLOWER and self._partition.leader is not None
@@ -337,7 +337,7 @@ class ReplicaManager(Part):
         self._reply(message, OffsetsForLeaderEpochResponse(error, epoch, end.end_offset))
 
     def handle_list_offsets(self, message: Message, request: ListOffsetsRequest) -> None:
-        """Answer the log's end or start to a follower that is out of range. Fact sheet 2.5."""
+        """Answer the log's end or start, as asked, to a follower whose fetch was out of range. Fact sheet 2.5."""
         error = self._partition.error_for_epoch(request.current_leader_epoch)
         log = self._partition.log
         offset = log.log_end_offset if request.kind is OffsetKind.LATEST else log.log_start_offset

@@ -109,7 +109,7 @@ class Clients:
 
     @property
     def deletes(self) -> tuple[DeleteRecordsResponse | None, ...]:
-        """The response to each DeleteRecords request; None if it was not delivered."""
+        """The response to each DeleteRecords request; None for a request without a delivered response."""
         return tuple(self._deletes)
 
     def producer(self, name: str) -> Producer:

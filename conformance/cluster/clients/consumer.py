@@ -1,9 +1,9 @@
 """A consumer of the partition: its position, and the records that it has read.
 
-A consumer that learns of a leader asks it where the epoch of its last record ends, and returns to the common prefix
-(KIP-320; POSITION_CHECK). A position that does not exist at the leader is reset as auto.offset.reset says; if a
-follower says so, the consumer leaves that follower instead (KIP-392). Source: fact sheet, sections 6.4 and 7; Kafka:
-CompletedFetch, SubscriptionState.
+A consumer that learns of a leader asks it where the epoch of the last record read ends, and returns to the common
+prefix (KIP-320; POSITION_CHECK). A position that does not exist at the leader is reset as auto.offset.reset says; if it
+does not exist at a follower, the consumer leaves that follower instead (KIP-392). Source: fact sheet, sections 6.4 and 7;
+Kafka: CompletedFetch, SubscriptionState.
 """
 
 from __future__ import annotations

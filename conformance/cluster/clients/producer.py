@@ -165,7 +165,7 @@ class Producer:
     def learns_of_leader(self, leader_epoch: int) -> None:
         """Receive metadata about the leader. Kafka: Metadata.updateLastSeenEpochIfNewer; not in the fact sheet.
 
-        Errors: with STALE_METADATA_IGNORED (KAFKA-7738), `ClusterError` if a later leader epoch is known.
+        Errors: with STALE_METADATA_IGNORED (KAFKA-7738), `ClusterError` if the producer knows a later leader epoch.
         """
         if self._switches.STALE_METADATA_IGNORED:
             if leader_epoch < self.leader_epoch:

@@ -83,7 +83,7 @@ class EpochCacheAssign(Enum):
 
 
 class EpochBelowFirstEntry(Enum):
-    """The answer to a request for the end of an epoch that is older than every cached one. Fact sheet 1.4."""
+    """The answer to a request for the end of an epoch that is older than every cached epoch. Fact sheet 1.4."""
 
     UNDEFINED = "UNDEFINED"
     FIRST_START_OFFSET = "FIRST_START_OFFSET"

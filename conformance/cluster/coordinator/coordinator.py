@@ -129,7 +129,7 @@ class Write:
 
 
 class HighWatermarkListener:
-    """Hears of each new high watermark of the partition; `noted` is the last one that was not handled yet, or None.
+    """Hears of each new high watermark of the partition; `noted`: the newest if it is not handled yet, otherwise None.
 
     Until KAFKA-20634 is repaired, the listener keeps listening while its broker is a follower.
     """

@@ -223,8 +223,8 @@ class Log:
             self.producers.appended(record)
 
     def _rebuild_producers(self) -> None:
-        """Rebuild the state of producers from the log and the last snapshot, if the snapshot's offset is above the log
-        start and at most the log end; remove any other snapshot. Kafka: ProducerStateManager.truncateAndReload.
+        """Rebuild the state of producers from the log, and from the last snapshot if its offset is above the log start
+        and at most the log end; otherwise remove the snapshot. Kafka: ProducerStateManager.truncateAndReload.
         """
         snapshot = self._storage.load_producers()
         is_outside = snapshot is not None and not self.log_start_offset < snapshot.offset <= self.log_end_offset

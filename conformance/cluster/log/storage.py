@@ -84,7 +84,7 @@ class MemoryStorage:
         self._producers = snapshot
 
     def load_producers(self) -> ProducerSnapshot | None:
-        """The snapshot of the state of producers, or None."""
+        """The snapshot of the state of producers; None without a snapshot."""
         return self._producers
 
     def checkpoint_high_watermark(self, offset: int) -> None:
@@ -201,7 +201,7 @@ class FileStorage:
             self._write(f"{snapshot.offset:020}{SNAPSHOT}", lines)
 
     def load_producers(self) -> ProducerSnapshot | None:
-        """The snapshot of the state of producers, or None."""
+        """The snapshot of the state of producers; None without a snapshot."""
         for path in self._directory.glob(f"*{SNAPSHOT}"):
             rows = self._read(path.name, prefix="", columns=5)
             return ProducerSnapshot(

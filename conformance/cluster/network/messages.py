@@ -292,7 +292,7 @@ class AlterIsrRequest(Payload):
     broker_epochs: tuple[tuple[int, int], ...] = ()
 
     def broker_epoch_of(self, broker: int) -> int | None:
-        """The number of the follower's process that last sent this leader a request; None if none has."""
+        """The number of the follower's process that last sent this leader a request; None if no process has."""
         return dict(self.broker_epochs).get(broker)
 
 
@@ -380,7 +380,7 @@ class BrokerHeartbeatRequest(Payload):
 
 @dataclass(frozen=True)
 class BrokerHeartbeatResponse(Payload):
-    """The answer to a heartbeat: whether the broker may stop now; otherwise it sends the next heartbeat in time."""
+    """The answer to a heartbeat: whether the broker may stop now; if not, it continues to send heartbeats."""
 
     should_shut_down: bool
 

@@ -108,7 +108,7 @@ class TransactionMetadata:
         )
 
     def with_partition(self, partition: str, now: int) -> TransactionMetadata:
-        """The state in which the partition is part of the transaction, which begins if none is open. Kafka:
+        """The state after the partition is added to the transaction, which begins now if no transaction is open. Kafka:
         prepareAddPartitions."""
         started = self.started if self.state is TransactionState.ONGOING else now
         added = self.partitions | {partition}
@@ -325,7 +325,7 @@ class TransactionMarkerChannelManager:
             self._given_up.add(transactional_id)
 
     def disconnected(self, request: int) -> None:
-        """Queue a marker again, because the answer to it does not come."""
+        """Queue the marker of this request again, because the answer does not come."""
         marker = self._sent.pop(request)
         if self._bug is not TransactionBug.MARKER_LOST_WITH_ANSWER:
             self._queued.append(marker)

@@ -104,8 +104,8 @@ class TransactionalProducer:
 
     @property
     def may_raise_epoch(self) -> bool:
-        """Whether the producer has given up a record in its epoch, and may ask for a new epoch. With TV2 there is no
-        need to ask: every transaction ends with a new epoch."""
+        """Whether the producer has given up a record in its present epoch, and may ask for a new epoch. With TV2 there
+        is no need to ask: every transaction ends with a new epoch."""
         return self._switches.EPOCH_BUMP_BY_PRODUCER and any(
             transaction.producer_epoch == self.producer_epoch
             and not all(each.is_acknowledged for each in transaction.batches.values())
@@ -218,4 +218,4 @@ class TransactionalProducer:
 
     def _must_be(self, phase: Phase) -> None:
         if self.phase is not phase:
-            raise ClusterError(f"{self.name} is {self.phase.value}; this operation needs it to be {phase.value}")
+            raise ClusterError(f"{self.name}: the phase is '{self.phase.value}'; this operation needs '{phase.value}'")

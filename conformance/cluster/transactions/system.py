@@ -84,7 +84,7 @@ class TransactionalCluster:
                     producer.receive(message)
 
     def drop(self, number: int) -> None:
-        """Lose a message; the process that waits for its answer gets none. Errors: `ClusterError`."""
+        """Lose a message; the process that waits for its answer gets no answer. Errors: `ClusterError`."""
         message = self._network.take(number)
         request = number if message.in_reply_to is None else message.in_reply_to
         for leader in self.leaders:

@@ -212,7 +212,7 @@ class QuorumController:
 
     def fence(self, broker: int) -> None:
         """Fence a broker whose session has ended. Kafka: maybeFenceOneStaleBroker. Errors: `ClusterError`
-        if it is fenced, or its session lasts.
+        if the broker is fenced already, or its session lasts.
         """
         if self.image.brokers[broker].is_fenced:
             raise ClusterError(f"broker {broker} is fenced already")
