@@ -183,7 +183,7 @@ class AckedCheck:
     def _judge(
         self, number: int, record: Acked, behind: dict[tuple[str, tuple[str, ...]], list[Acked]]
     ) -> Finding | None:
-        """The finding about one record; None without a finding, and a record that some copies lack joins `behind`."""
+        """Return the finding about one record, or None; a record that only some copies lack joins `behind` instead."""
         entries = {log.broker: self._entries.get((log.broker, number)) for log in self.logs}
         holders = tuple(broker for broker, entry in entries.items() if entry is not None and entry.is_it)
         deleted = tuple(log.broker for log in self.logs if record.offset < log.start)

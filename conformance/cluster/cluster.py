@@ -369,8 +369,8 @@ class Cluster:
         return not self._quorum().has_session(broker) and not self._quorum().image.brokers[broker].is_fenced
 
     def may_register(self, broker: int) -> bool:
-        """Whether a broker can register a new process now without being fenced first: its session has ended, and it is
-        fenced already, or registration does not fence (KAFKA-18106). Errors: `ClusterError` without KRaft.
+        """Whether a broker can register a new process now without being fenced first: its session has ended, and the
+        broker is fenced already or registration does not fence (KAFKA-18106). Errors: `ClusterError` without KRaft.
         """
         quorum = self._quorum()
         is_fenced = quorum.image.brokers[broker].is_fenced
@@ -441,7 +441,7 @@ class Cluster:
         """Two fetches of one follower reach its leader, which handles them in two threads: the late fetch finds that
         the follower may join the ISR, and the other fetch takes effect before the leader asks the controller.
 
-        Errors: `ClusterError` if one of them is not in flight, or the leader does not run.
+        Errors: `ClusterError` if one of the fetches is not in flight, or the leader does not run.
         """
         broker = self._broker(int(self._network.look(late).destination))
         broker.kraft.handle_two_fetches(self._network.take(late), self._network.take(other))

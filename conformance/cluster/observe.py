@@ -31,7 +31,7 @@ from isrcheck.conformance.cluster.network.records import UNDEFINED_OFFSET, Contr
 
 @dataclass(frozen=True)
 class FetcherView:
-    """One fetcher of a broker; `mode`: None if it does not fetch the partition; `outstanding` is the number of a
+    """One fetcher of a broker; `mode` is None without the partition; `outstanding` is the number of a
     request, or None; `diverging` is a response according to which the fetcher still has to truncate the log, or None.
     """
 
@@ -211,7 +211,7 @@ class ClusterView:
 
 
 def observe_broker(number: int, broker: Broker) -> BrokerView:
-    """The view of one broker. Errors: `StorageError` if it is down and its disk cannot be read."""
+    """The view of one broker. Errors: `StorageError` if the broker is down and its disk cannot be read."""
     process, storage = broker.running, broker.storage
     if process is None:
         stored = storage.load()

@@ -260,7 +260,7 @@ class Broker(Part):
             thread.disconnected()
 
     def timers(self) -> tuple[tuple[TimerKind, int | None], ...]:
-        """The timers that can be fired now, each with its peer: the other broker that it concerns, or None."""
+        """The timers that can be fired now, each with its peer: the other broker that a timer is about, if any."""
         if self.running is None or self.is_frozen:
             return ()
         with_peers = {TimerKind.FETCHER_DO_WORK, TimerKind.DELAYED_FETCH}

@@ -2,8 +2,8 @@
 
 A consumer that learns of a leader asks it where the epoch of the last record read ends, and returns to the common
 prefix (KIP-320; POSITION_CHECK). A position that does not exist at the leader is reset as auto.offset.reset says; if it
-does not exist at a follower, the consumer leaves that follower instead (KIP-392). Source: fact sheet, sections 6.4 and 7;
-Kafka: CompletedFetch, SubscriptionState.
+does not exist at a follower, the consumer leaves that follower instead (KIP-392). Source: fact sheet, sections 6.4 and
+7; Kafka: CompletedFetch, SubscriptionState.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ class Consumer:
             self._reset()
 
     def _reset(self) -> None:
-        """Ask the leader for the offset that auto.offset.reset selects: the first one, or the end."""
+        """Ask the leader for the offset that auto.offset.reset selects: the first offset, or the end."""
         kinds = {AutoOffsetReset.EARLIEST: OffsetKind.EARLIEST, AutoOffsetReset.LATEST: OffsetKind.LATEST}
         kind = kinds.get(self._settings.auto_offset_reset)
         if kind is not None and self._leader is not None:

@@ -140,7 +140,7 @@ class Producer:
 
     @property
     def identities(self) -> tuple[Identity, ...]:
-        """The identities so far, the present one last; repeated if only the sequence numbers began at 0 again."""
+        """All identities, the present identity last; it is repeated if only the sequence numbers began at 0 again."""
         return tuple(self._identities)
 
     @property
@@ -192,7 +192,7 @@ class Producer:
         self.in_transaction = False
 
     def bump_epoch(self) -> None:
-        """Become a new instance with the same id and the next epoch, which fences the old one; sequences restart."""
+        """Become a new instance with this id and the next epoch, which fences the old instance; sequences restart."""
         now = self._identities[-1]
         self._becomes(Identity(now.producer_id, now.producer_epoch + 1))
         self.in_transaction = False

@@ -78,7 +78,7 @@ class ProducerSnapshot:
 
 @dataclass
 class ProducerStateEntry:
-    """The state of one producer id. `batches`: the remembered ones, oldest first. `coordinator_epoch`: the epoch in
+    """The state of one producer id. `batches`: the remembered batches, oldest first. `coordinator_epoch`: the epoch in
     the coordinator's last marker, -1 before the first. `last_timestamp` in ms.
     """
 

@@ -267,7 +267,7 @@ class ConsumerFetchResponse(Payload):
 
 @dataclass(frozen=True)
 class ConsumerListOffsetsRequest(Payload):
-    """A client asks for the first offset that it can read, or for the one after the last. Fact sheet, section 7."""
+    """A client asks for the first offset that it can read, or for the offset after the last. Fact sheet, section 7."""
 
     kind: OffsetKind
     isolation: Isolation

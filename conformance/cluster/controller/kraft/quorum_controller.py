@@ -110,8 +110,8 @@ class QuorumController:
     # Requests of brokers
 
     def receive(self, message: Message) -> None:
-        """Handle AlterPartition, a heartbeat, or the report of a directory. A process that is not the registered one
-        changes nothing (STALE_BROKER_EPOCH).
+        """Handle AlterPartition, a heartbeat, or the report of a directory. A process other than the registered
+        process changes nothing (STALE_BROKER_EPOCH).
         """
         broker, process, request = message.source, message.source_process, message.payload
         assert isinstance(broker, int), f"{message}: this is a defect of the cluster"

@@ -223,8 +223,8 @@ def error_for(
 def _is_eligible(
     broker: int, broker_epoch: int | None, image: MetadataImage, switches: Switches, bug: Bug | None
 ) -> bool:
-    """Whether a broker may be in the ISR: it is active (KIP-841), and `broker_epoch`, which names the process that last
-    fetched, is that of the registered process (KIP-903).
+    """Whether a broker may be in the ISR: it is active (KIP-841), and `broker_epoch`, the epoch of the process that has
+    fetched, is that of the registered process, or is unknown to the leader (KIP-903).
     """
     registered, check = image.brokers[broker], switches.BROKER_STATE_CHECK
     if check >= BrokerStateCheck.FENCED and not registered.is_active:
