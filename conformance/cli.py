@@ -110,5 +110,5 @@ COMMAND = Command(
 
 
 def main(words: Sequence[str] | None = None, began: float | None = None) -> int:
-    """Run `conform` and return its exit code. `began` is its start by time.monotonic() (default: now)."""
+    """Run `conform` and return its exit code. `began`: when the command started, by time.monotonic() (default: now)."""
     return COMMAND.run(sys.argv[1:] if words is None else words, began)

@@ -72,7 +72,7 @@ def _about_model(arguments: argparse.Namespace) -> ModelArguments:
 
 
 def words_of(arguments: argparse.Namespace) -> list[str]:
-    """The options that choose the model and its configuration, as words of a command line that chooses the same."""
+    """The options that choose the model and its configuration, as words of a command line, to repeat the choice."""
     words = ["--model", arguments.model] if arguments.model not in (None, "kafka") else []
     words += ["--protocol", arguments.protocol] if arguments.protocol else []
     words += [word for text in arguments.switch for word in ("--switch", text)]

@@ -47,7 +47,7 @@ OF_CONSUMERS = ("POSITION_CHECK", "READ_REPLICA_IN_ISR", "LATEST_OFFSET_AWAITS_E
 
 
 def system_of(instance: Instance) -> str:
-    """The name of the model whose system replays this instance: kafka for kafka_liveness, which has kafka's actions."""
+    """The name of the model whose system replays this instance: kafka for kafka_liveness, otherwise its own model."""
     return instance.model.name.removesuffix("_liveness")
 
 
@@ -74,8 +74,8 @@ def with_flags(switches: Switches, instance: Instance) -> Switches:
 
 
 def switches_of(instance: Instance) -> Switches:
-    """The switches of a cluster with the values of the model's switches of the same names. MissingMechanismError if the
-    cluster lacks one."""
+    """The switches of a cluster: each has the value of the model's switch of the same name. Raises
+    MissingMechanismError if the cluster does not have a switch, or a value of a switch."""
     configuration, missing = instance.configuration, []
     switches = Switches(
         IDEMPOTENT_CACHE=configuration.remembered_batches,

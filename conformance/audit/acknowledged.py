@@ -1,7 +1,7 @@
 """Acknowledged records: reads the list of records acknowledged with acks=all; checks that every copy holds them.
 
 In:  the list: a text file of lines `OFFSET` or `OFFSET VALUE`, or of JSON objects; or a recording of observations or of
-     network traffic. The batches of each copy, as they are read, and the logs when all are read.
+     network traffic. Each batch of a copy, once it is read; after the last batch, the logs of the copies.
 Out: the records of the list as `Acked`, in the order of the file, or a UsageError with file and line; findings.
 """
 
@@ -183,7 +183,7 @@ class AckedCheck:
     def _judge(
         self, number: int, record: Acked, behind: dict[tuple[str, tuple[str, ...]], list[Acked]]
     ) -> Finding | None:
-        """The finding about one record, or None; if only some copies have the record, it is added to `behind`."""
+        """Return the finding about one record, or None; a record that only some copies lack joins `behind` instead."""
         entries = {log.broker: self._entries.get((log.broker, number)) for log in self.logs}
         holders = tuple(broker for broker, entry in entries.items() if entry is not None and entry.is_it)
         deleted = tuple(log.broker for log in self.logs if record.offset < log.start)
@@ -216,7 +216,7 @@ class AckedCheck:
 
     @staticmethod
     def _is_unknown(log: CopyLog, record: Acked, entry: Entry | None) -> bool:
-        """Whether it is unknown if a copy had a record: its offset is unreadable, or compaction may have removed it."""
+        """Whether it is undecided if a copy had a record: the offset is unreadable, or was perhaps compacted."""
         if entry is not None:
             return entry.is_it is None
         return record.offset >= log.start and (

@@ -154,15 +154,17 @@ def _acked(options: Sequence[str], folders: Found) -> Mapping[str, list[Acked]]:
 
 
 def _only_partition(text: str, folders: Found) -> str:
-    """The partition of a list that names none: the only one outside internal topics. Raises UsageError."""
+    """Return the only partition outside internal topics, for a list that names no partition. Raises UsageError."""
     partitions = [partition for partition in folders.copies if not partition.startswith("__")]
     if len(partitions) != 1:
-        raise UsageError(f"--acked {text} names none of the {len(partitions)} partitions; give --acked TOPIC-N={text}")
+        raise UsageError(
+            f"--acked {text}: no partition is named, and there are {len(partitions)}; give --acked TOPIC-N={text}"
+        )
     return partitions[0]
 
 
 def _for_partition(text: str, folders: Found) -> tuple[str | None, str]:
-    """Split [TOPIC-N=]REST; the text before `=` is a partition only if it can be the name of one."""
+    """Return (TOPIC-N, REST) for TOPIC-N=REST; (None, the text) if no name of a partition comes before `=`."""
     partition, equals, rest = text.partition("=")
     if not equals or not PARTITION.fullmatch(partition):
         return None, text

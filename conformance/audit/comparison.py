@@ -4,8 +4,9 @@ Batches with equal offsets, leader epochs and digests are equal. If they are not
 compaction rewrites the batches of each copy separately. Compressed records that cannot be read are left undecided.
 
 A record is committed if it is below the high watermark of a broker that holds it. Every later leader has to hold it.
-If a broker's log has a record of an earlier leader epoch there, or ends before it, the broker may only have stopped
-before the others: this is an error only if that broker was in the ISR, which the folders do not show.
+If a broker lacks a committed record, because its log ends before that offset or has a record of an earlier leader epoch
+at it, the broker may only have stopped before the other brokers: this is an error only if that broker was in the ISR,
+which the folders do not show.
 """
 
 from __future__ import annotations
@@ -87,7 +88,7 @@ class _Cursor:
                 self.head = _Piece(*bounds, batch)
 
     def open(self) -> str | None:
-        """Replace the batch at the head by its records; return why that is impossible, or None if it is done."""
+        """Replace the batch at the head by its records. Returns None; if that is impossible, the reason."""
         batch = self.head.batch if self.head else None
         if batch is None:
             return None
@@ -325,7 +326,7 @@ class CommittedCheck:
                 yield Finding(Grade.BROKEN, "committed", statement, (log.broker, *told_by), first, committed - 1)
 
     def _behind(self, log: CopyLog) -> Iterator[Finding]:
-        """Yield the finding about a copy, if it ends before an offset that is committed on another copy."""
+        """Yield the finding about a copy, if the copy ends before an offset that is committed on another copy."""
         others = [other for other in self.logs if other is not log]
         committed = {other.broker: min(self._high_watermarks[other.broker], other.end) for other in others}
         most = max(committed.values(), default=0)
@@ -373,8 +374,8 @@ def lacking(isr: Set[str] | None, statement: str, brokers: tuple[str, ...], firs
 
 
 def later_leader_without(logs: Sequence[CopyLog], offset: int, epoch: int) -> tuple[int, int, str] | None:
-    """The first later leader that started at or before this offset, so that it lacked the record of epoch `epoch`: the
-    leader's epoch, its start offset, and the broker whose log folder shows it; None without such a leader."""
+    """The first leader after `epoch` that started at or before this offset, and so lacked the record of `epoch`: the
+    leader's epoch, its start offset, and the broker whose log folder shows both; None if no leader did."""
     leaders = [
         (later, start, log.broker)
         for log in logs

@@ -61,7 +61,7 @@ FILES_OF_A_LOG_FOLDER = {HIGH_WATERMARKS, RECOVERY_POINTS, LOG_STARTS, CLEANED, 
 
 @dataclass(frozen=True)
 class Copy:
-    """A broker's copy of a partition: its files, and the values of the checkpoints; None if a checkpoint has none."""
+    """A broker's copy of a partition: its files, and the values of its checkpoints; None for a missing value."""
 
     broker: str
     partition: str
@@ -92,7 +92,7 @@ class Found:
 
 
 def copies_in(folders: Sequence[Path], only: Sequence[str] = ()) -> Found:
-    """The copies of partitions in these folders, or of only these partitions. Raises UsageError."""
+    """The copies of all partitions in these folders; with `only`, of the named partitions. Raises UsageError."""
     folder_content = Found()
     for broker, folder in zip(_labels(folders), folders, strict=True):
         folder_content.brokers.append(broker)
@@ -111,7 +111,7 @@ def copies_in(folders: Sequence[Path], only: Sequence[str] = ()) -> Found:
 
 
 def _labels(folders: Sequence[Path]) -> list[str]:
-    """A name for each folder: its last part, or the whole path if two have the same. Raises UsageError."""
+    """A name for each folder: the last part of its path, or the path if that part is not unique. Raises UsageError."""
     roots = [_real(path) for path in folders]
     for path, root in zip(folders, roots, strict=True):
         if roots.count(root) > 1:

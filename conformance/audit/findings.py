@@ -35,7 +35,7 @@ class Finding:
 
 
 def worst_first(findings: Iterable[Finding]) -> list[Finding]:
-    """The findings by grade, and within a grade in their order."""
+    """The findings, worst grade first; findings of one grade stay in the given order."""
     return sorted(findings, key=lambda finding: list(Grade).index(finding.grade))
 
 
@@ -50,7 +50,7 @@ def names(brokers: Sequence[str]) -> str:
 
 
 def at_most(most: int, findings: Iterable[Finding]) -> Iterator[Finding]:
-    """The first findings of each grade and check; the further ones are replaced by one finding with their number."""
+    """The first `most` findings of each grade and check; one finding more says how many findings are left out."""
     counts: Counter[tuple[Grade, str]] = Counter()
     for finding in findings:
         kind = finding.grade, finding.check

@@ -103,8 +103,8 @@ def _first_disagreement(log: CopyLog, checkpoint: str, entries: tuple[tuple[int,
 class SnapshotCheck:
     """Compares each snapshot of producer state with the batches below its offset.
 
-    `hear` takes the batches in order. A producer that the log lacks may have been deleted with old segments, and one
-    that the snapshot lacks may have expired: only the producers in both are compared.
+    `hear` takes the batches in order. Only producers that are in the log and in the snapshot are compared: the log may
+    lack a producer because old segments were deleted, the snapshot may lack a producer because it has expired.
     """
 
     def __init__(self, log: CopyLog) -> None:

@@ -79,7 +79,7 @@ def audit_partition(
 
 
 def _of_one_topic(logs: Sequence[CopyLog]) -> tuple[list[CopyLog], list[Finding]]:
-    """All logs; or if their topic ids differ, the largest set with one id, and a finding about the others."""
+    """All logs, without a finding; if topic ids differ, the largest set with one id, and a finding about the rest."""
     ids = sorted({log.copy.topic_id for log in logs if log.copy.topic_id is not None})
     if len(ids) < 2:
         return list(logs), []
@@ -170,7 +170,7 @@ def verdict(reports: Sequence[PartitionReport], unreadable: int) -> str:
 
 
 def count(number: int, noun: str, plural: str | None = None) -> str:
-    """A number with its noun."""
+    """The number and the noun, in the plural unless the number is 1."""
     return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
 
 

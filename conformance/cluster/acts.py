@@ -117,12 +117,14 @@ def reconcile(cluster: Cluster, follower: int) -> None:
             cluster.deliver(cluster.messages()[-1].number)
             apply(cluster, follower, fetcher.source)
     if view_of(cluster, follower).is_truncating:
-        raise ClusterError(f"broker {follower} goes on truncating: {view_of(cluster, follower).epoch_entries}")
+        raise ClusterError(
+            f"broker {follower} goes on truncating; its leader epochs are {view_of(cluster, follower).epoch_entries}"
+        )
 
 
 def learn(cluster: Cluster, *brokers: int) -> None:
     """Deliver to each of the given brokers the newest metadata message in flight to it, and drop older ones. With
-    KRaft, a broker reads the metadata log to its end, as one change."""
+    KRaft, a broker reads the metadata log to its end in this one step."""
     for broker in brokers:
         announcements = [each for each in cluster.messages() if each.destination == broker and _is_metadata(each)]
         for message in announcements[:-1]:
@@ -181,7 +183,7 @@ def acknowledged(cluster: Cluster) -> tuple[str, ...]:
 def read(
     cluster: Cluster, broker: int, consumer: str = CONSUMER, isolation: Isolation = Isolation.READ_UNCOMMITTED
 ) -> tuple[str, ...]:
-    """Let a consumer fetch from a broker; return all payloads that it has read so far."""
+    """Let a consumer fetch from a broker; return all payloads that the consumer has read so far."""
     cluster.deliver(cluster.consume(broker, consumer, isolation))
     cluster.deliver(cluster.messages()[-1].number)
     (view,) = [each for each in cluster.observe_consumers() if each.name == consumer]
@@ -189,7 +191,7 @@ def read(
 
 
 def deliver_all_of(cluster: Cluster, client: str) -> list[Message]:
-    """Deliver the requests of a client, and the responses to it, until none is left; return the responses."""
+    """Deliver a client's requests and the responses to them, until no such message is left; return the responses."""
     responses = []
     while messages := [each for each in cluster.messages() if client in (each.source, each.destination)]:
         cluster.deliver(messages[0].number)
@@ -199,7 +201,10 @@ def deliver_all_of(cluster: Cluster, client: str) -> list[Message]:
 
 
 def alter_isr_in_flight(cluster: Cluster, broker: int, kind: type[AlterIsrRequest] | type[AlterIsrResponse]) -> Message:
-    """The ISR request of a broker in flight, or the answer to it, as `kind` says. Errors: `ClusterError` if none is."""
+    """Return a broker's message of this kind in flight: its ISR request, or the answer to the request.
+
+    Errors: `ClusterError` if no message of the kind is in flight.
+    """
     for message in cluster.messages():
         if broker in (message.source, message.destination) and isinstance(message.payload, kind):
             return message
@@ -223,7 +228,7 @@ LARGEST_MINIMUM = 3
 
 def administrate(cluster: Cluster, random: Random, kinds: Sequence[str]) -> tuple[str, tuple[int, ...]] | None:
     """Choose at random one of the given kinds of operations (names in `OPERATIONS`), and carry it out; return its name
-    and its arguments, or None if it is refused."""
+    and its arguments, or None if the operation is refused."""
     kind = random.choice(kinds)
     operate, choose = OPERATIONS[kind]
     arguments = choose(cluster, random)

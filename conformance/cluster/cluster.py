@@ -115,7 +115,7 @@ class Cluster:
         return tuple(observe.client_view(ConsumerView, each) for each in self._clients.consumers.values())
 
     def leader_known_to(self, broker: int) -> tuple[int | None, int]:
-        """The leader that a broker's process knows, and its epoch; (None, -1) if it knows none, or none runs."""
+        """The leader that a broker's process knows, and its epoch; (None, -1) without a known leader or a process."""
         running = self._broker(broker).running
         return running.replica_manager.known_leader if running else (None, -1)
 
@@ -215,9 +215,9 @@ class Cluster:
         self._break_connections_if_down(broker)
 
     def lose_power(self, broker: int, written: int = 0) -> None:
-        """End the process by a power loss; only flushed records are kept (fire `LOG_FLUSH` before).
+        """End the process by a power loss; only flushed records are kept (the timer `LOG_FLUSH` flushes the log).
 
-        Records below `written` are kept as well: the operating system happened to write them to the disk.
+        Records below `written` are kept as well, as if the operating system had happened to write them to the disk.
         """
         self._end(broker)
         self._broker(broker).storage.lose_power(written)
@@ -230,8 +230,8 @@ class Cluster:
     def restart(self, broker: int) -> None:
         """Start a new process; it registers, and the controller sends it the current metadata.
 
-        Errors: `ClusterError` if one runs, or if the session of the earlier process has not ended (KRaft);
-        `StorageError` if its files are damaged.
+        Errors: `ClusterError` if a process runs, or if the session of the earlier process has not ended (KRaft);
+        `StorageError` if the broker's files are damaged.
         """
         self._controller.must_accept(broker)
         self._broker(broker).start_up()
@@ -246,7 +246,7 @@ class Cluster:
         self._broker(broker).freeze()
 
     def thaw(self, broker: int) -> None:
-        """Let a frozen process continue. Errors: `ClusterError` if it is not frozen."""
+        """Let a frozen process continue. Errors: `ClusterError` if the process is not frozen."""
         self._broker(broker).thaw()
 
     # Controller
@@ -273,7 +273,7 @@ class Cluster:
 
     def refresh_metadata(self, broker: int, producer: str = PRODUCER) -> None:
         """A producer learns from a broker, which presumes to lead, that this broker leads. Errors: `ClusterError` if
-        the producer ignores this because it knows a later leader epoch, or the broker does not run.
+        the producer ignores the broker because it knows a later leader epoch, or if the broker does not run.
         """
         self._clients.producer(producer).learns_of_leader(self.leader_known_to(broker)[1])
 
@@ -320,7 +320,7 @@ class Cluster:
         return self._clients.delete_records(broker, before_offset)
 
     def check_low_watermark(self, broker: int) -> None:
-        """A leader looks again whether it can answer DeleteRecords, as it does at every fetch of a follower."""
+        """A leader checks, as after each fetch of a follower, which DeleteRecords requests it can answer now."""
         running = self._broker(broker).running
         if running is not None:
             running.delete_records.try_complete()
@@ -369,8 +369,8 @@ class Cluster:
         return not self._quorum().has_session(broker) and not self._quorum().image.brokers[broker].is_fenced
 
     def may_register(self, broker: int) -> bool:
-        """Whether a broker can register a new process now without being fenced first: its session has ended, and it is
-        fenced already, or registration does not fence (KAFKA-18106). Errors: `ClusterError` without KRaft.
+        """Whether a broker can register a new process now without being fenced first: its session has ended, and the
+        broker is fenced already or registration does not fence (KAFKA-18106). Errors: `ClusterError` without KRaft.
         """
         quorum = self._quorum()
         is_fenced = quorum.image.brokers[broker].is_fenced
@@ -382,7 +382,7 @@ class Cluster:
         self._quorum().end_session(broker)
 
     def fence(self, broker: int) -> None:
-        """The controller finds that the session of a broker has ended. Errors: `ClusterError` if it has not."""
+        """The controller fences a broker whose session has ended. Errors: `ClusterError` if the session lasts."""
         self._broker(broker)
         self._quorum().fence(broker)
 
@@ -441,7 +441,7 @@ class Cluster:
         """Two fetches of one follower reach its leader, which handles them in two threads: the late fetch finds that
         the follower may join the ISR, and the other fetch takes effect before the leader asks the controller.
 
-        Errors: `ClusterError` if one of them is not in flight, or the leader does not run.
+        Errors: `ClusterError` if one of the fetches is not in flight, or the leader does not run.
         """
         broker = self._broker(int(self._network.look(late).destination))
         broker.kraft.handle_two_fetches(self._network.take(late), self._network.take(other))

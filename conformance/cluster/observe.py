@@ -31,7 +31,7 @@ from isrcheck.conformance.cluster.network.records import UNDEFINED_OFFSET, Contr
 
 @dataclass(frozen=True)
 class FetcherView:
-    """One fetcher of a broker; `mode`: None if it does not fetch the partition; `outstanding` is the number of a
+    """One fetcher of a broker; `mode` is None without the partition; `outstanding` is the number of a
     request, or None; `diverging` is a response according to which the fetcher still has to truncate the log, or None.
     """
 
@@ -65,7 +65,7 @@ class LeadershipView:
 
 @dataclass(frozen=True)
 class ProducerStateView:
-    """What a broker knows of producers: the offset of the snapshot on its disk, or 0; the offset from
+    """What a broker knows of producers: the offset of the snapshot on its disk (0: no snapshot); the offset from
     which its process has replayed the log; and the batches that the process remembers, each with its last offset.
     """
 
@@ -117,11 +117,11 @@ class BrokerView:
 
     @property
     def follows(self) -> int | None:
-        """The source of the fetcher that has the partition; None if it follows no leader."""
+        """The source of the fetcher that has the partition; None if the broker follows no leader."""
         return next((each.source for each in self.fetchers if each.mode is not None), None)
 
     def mistakes(self, request: Sent) -> bool:
-        """Whether the broker mistakes a request for that of another record in its log with the same stamp."""
+        """Whether the broker takes a request for a duplicate of a different record in its log with the same stamp."""
         offsets = [offset for stamp, offset in self.producers.remembered if stamp == request.stamp]
         return any(record.offset == offsets[0] and record.payload != request.payload for record in self.log if offsets)
 
@@ -148,7 +148,7 @@ class ControllerView:
 @dataclass(frozen=True)
 class ProducerView:
     """One producer: its ids and epochs, the present one last; its records that have sequence numbers, each with all its
-    stamps; the latest leader epoch that it has heard of; and the highest acknowledged offset, or -1.
+    stamps; the latest leader epoch that it has heard of; and the highest acknowledged offset (-1: none).
     """
 
     name: str
@@ -211,7 +211,7 @@ class ClusterView:
 
 
 def observe_broker(number: int, broker: Broker) -> BrokerView:
-    """The view of one broker. Errors: `StorageError` if it is down and its disk cannot be read."""
+    """The view of one broker. Errors: `StorageError` if the broker is down and its disk cannot be read."""
     process, storage = broker.running, broker.storage
     if process is None:
         stored = storage.load()

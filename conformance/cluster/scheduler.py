@@ -97,7 +97,7 @@ class Scheduler:
         watch: Callable[[Act], None] = lambda act: None,
         loses: Callable[[Message], bool] = lambda message: False,
     ) -> None:
-        """`loses` may decide that a request is lost, whatever the chances."""
+        """`loses` tells whether a message is lost for certain, whatever `chances` say."""
         self._cluster = cluster
         self._random = Random(seed)
         self._chances = chances = chances or Chances()

@@ -22,7 +22,7 @@ Shown = TypeVar("Shown")
 
 @dataclass(frozen=True)
 class Part:
-    """A part of a report, with a title. `element` shows it on a page, `lines` in an issue; blocks have both, too."""
+    """A part of a report, with a title. Parts and blocks have `element`, for a page, and `lines`, for an issue."""
 
     title: str
     blocks: Sequence[Text | Items | Rows | Listing | Files]
@@ -120,7 +120,7 @@ def in_issue(text: str) -> str:
 
 
 def _split(text: str, plain: Callable[[str], Shown], code: Callable[[str], Shown]) -> list[Shown]:
-    """Return the pieces of a text, those between backticks shown by `code`, the others by `plain`."""
+    """Split a text at the backticks: return the result of `code` for pieces in backticks, of `plain` for the rest."""
     return [(code if number % 2 else plain)(piece) for number, piece in enumerate(CODE.split(text)) if piece]
 
 

@@ -53,7 +53,7 @@ def parts(failure: Failure, report: Report, trace: Trace) -> list[Part]:
 
 
 def methods(instance: Instance, action: str) -> str:
-    """Return the methods of Kafka that an action of the model stands for; empty for a fault, which is not code."""
+    """Return the methods of Kafka that an action of the model stands for; empty for a fault, which has no method."""
     for declared, alternative in zip(instance.model.actions, instance.alternatives, strict=True):
         if declared.name == action and alternative is not None:
             documentation = " ".join(declared.alternatives[alternative].documentation.split())
@@ -166,7 +166,7 @@ def is_replayed(instance: Instance) -> bool:
 
 
 def search_of(history: History) -> str:
-    """Return the command that finds a history. For a liveness property, it searches the whole state space."""
+    """Return the command that finds a history; for a liveness property, a search of the whole state space."""
     kind = next(prop.kind for prop in history.instance.properties if prop.name == history.property_name)
     return _command(history, None if kind in WHOLE else history.depth)
 

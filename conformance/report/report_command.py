@@ -1,6 +1,6 @@
 """`conform report`: writes a folder about a known failure, from which an issue of Kafka can be filed.
 
-The steps are taken again from the library of known failures; no search is needed.
+The library of known failures has the steps of each failure; the report replays these steps and needs no search.
 """
 
 from __future__ import annotations

@@ -79,7 +79,7 @@ ControllerRequest = AlterIsrRequest | BrokerHeartbeatRequest | AssignReplicasToD
 
 @dataclass(eq=False)
 class Broker(Part):
-    """A broker: its disk, and the process that runs on it, if any. Each start of a process gives it the next number."""
+    """A broker: its disk, and the process that runs on it, if any. The processes have the numbers 1, 2, 3, ..."""
 
     _number: int
     storage: Storage
@@ -184,18 +184,18 @@ class Broker(Part):
         self.has_stopped_cleanly &= not self._switches.DELETED_FOLDER_IS_UNCLEAN
 
     def report_directory(self) -> None:
-        """Report to the controller in which directory the replica is; the controller has recorded a different
+        """Report the directory of the replica to the controller, as if the controller had recorded a different
         directory. Errors: `ClusterError` if no process runs."""
         self._must_move()
         self._ask_controller(AssignReplicasToDirsRequest())
 
     def freeze(self) -> None:
-        """Freeze the process until it is thawed. Errors: `ClusterError` if no process runs, or it is frozen already."""
+        """Freeze the process until it is thawed. Errors: `ClusterError` if no process runs or it is frozen."""
         self._must_move()
         self.is_frozen = True
 
     def thaw(self) -> None:
-        """The process continues. Errors: `ClusterError` if it is not frozen."""
+        """The process continues. Errors: `ClusterError` if the process is not frozen."""
         if not self.is_frozen:
             raise ClusterError(f"broker {self._number} is not frozen")
         self.is_frozen = False
@@ -247,20 +247,20 @@ class Broker(Part):
                 raise AssertionError(f"{message} is not for a broker: this is a defect of the cluster")
 
     def disconnected_from_controller(self, request: int) -> None:
-        """Give up a request to the controller because its connection broke."""
+        """The connection of a request to the controller broke: an AlterIsr is sent again, a heartbeat is given up."""
         if self.running is not None:
             self.running.alter_isr.disconnected(request)
             if isinstance(self._controller, QuorumController):
                 self.kraft.end_heartbeat(request)
 
     def disconnected(self, source: int, request: int) -> None:
-        """Give up an outstanding request to another broker because its connection broke; ignore any other request."""
+        """The connection to a source broker broke: give up the request with this number if it is outstanding."""
         thread = self.running.fetchers.threads.get(source) if self.running else None
         if thread is not None and thread.outstanding == request:
             thread.disconnected()
 
     def timers(self) -> tuple[tuple[TimerKind, int | None], ...]:
-        """The timers that can be fired now, each with its peer: the other broker that it concerns, or None."""
+        """The timers that can be fired now, each with its peer: the other broker that a timer is about, if any."""
         if self.running is None or self.is_frozen:
             return ()
         with_peers = {TimerKind.FETCHER_DO_WORK, TimerKind.DELAYED_FETCH}
@@ -275,7 +275,7 @@ class Broker(Part):
         """Fire one timer; returns whether it had an effect. `peer`: a fetcher's source, or a follower with a parked
         fetch.
 
-        Errors: `ClusterError` if no process runs, it is frozen, or there is no such fetcher.
+        Errors: `ClusterError` if no process runs, the process is frozen, or no fetcher has the source `peer`.
         """
         process = self._must_move()
         manager = process.replica_manager

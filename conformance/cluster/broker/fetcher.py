@@ -1,10 +1,10 @@
 """The fetchers of a follower: one per source broker, each with at most one outstanding request.
 
 A fetcher outlives the partition's assignment to it (other partitions use it too), so it can receive a response from an
-earlier assignment. It drops such a response if the partition is gone, is truncating, or is at another offset. Since 2.7
-the partition is not truncating when it is assigned: its fetch carries the newest epoch of its log, and the response
-says where the logs diverge. Source: fact sheet, sections 2.5, 3.3 to 3.5; Kafka: AbstractFetcherThread,
-ReplicaFetcherThread.
+earlier assignment. It drops such a response if the partition is gone, is truncating, or has moved to a different
+offset. Since 2.7 an assigned partition fetches at once, without truncating first: the fetch carries the newest epoch of
+the log, and the response says where the logs diverge. Source: fact sheet, sections 2.5, 3.3 to 3.5; Kafka:
+AbstractFetcherThread, ReplicaFetcherThread.
 """
 
 from __future__ import annotations
@@ -137,10 +137,10 @@ class FetcherThread(Part):
             self._listed(state, request_sent, response)
 
     def _fetched(self, state: PartitionFetchState, sent: Outstanding, response: FetchResponse) -> None:
-        """Append records that begin at the log end, whatever their epoch. Kafka: processPartitionData; fact sheet 2.5.
+        """Append the response's records if they begin at the log end, whatever their epoch. Sheet 2.5.
 
-        If the logs diverge, the follower truncates its log. Before 3.5 it first adopts the response's high watermark,
-        and truncates when the thread continues (KAFKA-14704).
+        If the logs diverge, the follower truncates its log. Before 3.5 the follower only adopts the response's high
+        watermark here, and truncates in the next `do_work` (KAFKA-14704). Kafka: processPartitionData.
         """
         if state.mode is not Mode.FETCHING or response.fetch_offset != self._log.log_end_offset:
             return
@@ -161,8 +161,8 @@ class FetcherThread(Part):
             self._log.increment_log_start(response.log_start_offset)
 
     def _reconciled(self, state: PartitionFetchState, sent: Outstanding, answer: OffsetsForLeaderEpochResponse) -> None:
-        """Truncate as the leader answers; since 2.1.1, drop answers to a request of an older epoch (KAFKA-7786). Kafka:
-        maybeTruncate."""
+        """Truncate the log according to the leader's answer; since 2.1.1, drop the answer to a request of an older
+        epoch (KAFKA-7786). Kafka: maybeTruncate."""
         stale = state.leader_epoch != sent.state.leader_epoch and self._switches.fences_epochs
         if state.mode is not Mode.TRUNCATING or (stale and self._bug is not Bug.STALE_EPOCH_ANSWER_APPLIED):
             return
@@ -190,7 +190,7 @@ class FetcherThread(Part):
 
     def _listed(self, state: PartitionFetchState, sent: Outstanding, answer: ListOffsetsResponse) -> None:
         """Reset the fetch offset after a fetch out of range, without comparing epochs. An answer to a request from an
-        earlier assignment is dropped (in Kafka, a lock prevents it). Kafka: fetchOffsetAndTruncate; fact sheet 2.5."""
+        earlier assignment is dropped (a lock of Kafka rules these out). Kafka: fetchOffsetAndTruncate; sheet 2.5."""
         if state is not sent.state:
             return
         if answer.error is not Errors.NONE:
@@ -248,9 +248,9 @@ class FetcherManager(Part):
     def start_over(self, leader: int, leader_epoch: int) -> None:
         """Follow the given leader from now on. Kafka: ReplicaManager.makeFollowers; fact sheet 3.3 and 3.4.
 
-        In 0.10 the log is truncated to its high watermark at once; later releases first ask the leader where the logs
-        diverge; since 2.7 (ON_FETCH) the response to the fetch says so, and only a log without any epoch is truncated
-        here. (In Kafka, the thread does this before its first fetch.)
+        In 0.10 the log is truncated to its high watermark at once. Later releases first ask the leader where the logs
+        diverge. Since 2.7 (ON_FETCH) the response to the fetch says where; only a log without any epoch is truncated
+        at once. (Kafka truncates such a log in the fetcher's thread, before the first fetch.)
         """
         if self._bug is not Bug.FETCHER_NOT_CLEARED:
             self.remove_fetcher()
@@ -264,7 +264,8 @@ class FetcherManager(Part):
     def go_on(self, leader_epoch: int) -> None:
         """Keep the fetcher unchanged, because the leader is the same in a newer epoch (switch FOLLOWER_SKIP).
 
-        No release has both this switch and fencing of epochs (KIP-320); with both, the fetcher adopts the newer epoch.
+        No release has this switch together with fencing of epochs (KIP-320). If a configuration has both, the requests
+        of the fetcher carry the newer epoch.
         """
         for thread in self._threads.values():
             if thread.state is not None:

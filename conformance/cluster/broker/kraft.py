@@ -43,9 +43,9 @@ class KraftPartition(Partition):
     _metadata: MetadataCache
 
     def is_news(self, announced: LeaderAndIsr) -> bool:
-        """Whether a record replaces the broker's state, because its partition epoch is higher. (The broker may know a
-        later epoch from an answer to AlterPartition.) In every release so far, a record with an equal epoch replaces
-        the state, too (EQUAL_PARTITION_EPOCH_REPLACES, section 8.25)."""
+        """Whether a record replaces the broker's state: the record has a higher partition epoch than the state. (The
+        state may have a later epoch than the record, from an answer to AlterPartition.) In every release so far, a
+        record with an equal epoch replaces the state, too (EQUAL_PARTITION_EPOCH_REPLACES, section 8.25)."""
         if self.leader_epoch == NO_EPOCH or self._bug is Bug.OLD_RECORD_APPLIED:
             return True
         if announced.partition_epoch == self.partition_epoch:
@@ -53,8 +53,8 @@ class KraftPartition(Partition):
         return announced.partition_epoch > self.partition_epoch
 
     def take_assignment(self, record: PartitionRegistration) -> None:
-        """Take the assigned replicas from a record, unless its partition epoch is lower than this broker's. A leader
-        forgets the removed followers, and does not know the offsets of added ones. Kafka: updateAssignmentAndIsr.
+        """Take the assigned replicas from a record, unless this broker knows a higher partition epoch. A leader
+        forgets the removed followers, and does not know the offsets of added followers. Kafka: updateAssignmentAndIsr.
         """
         if record.partition_epoch < self.partition_epoch and self._bug is not Bug.OLD_RECORD_APPLIED:
             return
@@ -68,7 +68,7 @@ class KraftPartition(Partition):
         self._min_insync_replicas = least
 
     def adopt_record(self, announced: LeaderAndIsr) -> None:
-        """Take a record of the same leader epoch: a leader adopts its ISR, and drops its own pending proposal."""
+        """Take a record of the same leader epoch: a leader adopts the record's ISR, and drops any pending proposal."""
         self.partition_epoch = announced.partition_epoch
         if self.is_leader:
             self.isr_state = IsrState(announced.isr)
@@ -98,9 +98,10 @@ class KraftPartition(Partition):
     def update_as_two_threads(
         self, follower: int, late: tuple[int, int, int], between: Callable[[], tuple[int, int, int]]
     ) -> None:
-        """Handle two fetches of a follower in two threads: `late` finds that the follower may join the ISR; `between`
-        takes effect before the leader's request names the follower's process. Up to 3.6 the request names the process
-        of `between`; since 3.7 the leader sends it only if both fetches are of one process (KAFKA-15221).
+        """Handle two fetches of a follower in two threads: the fetch `late` finds that the follower may join the ISR;
+        then the fetch `between` takes effect; then the leader builds its AlterPartition request. Up to 3.6 the request
+        names the process that sent `between`; since 3.7 the leader sends no request if two different processes of the
+        follower sent the two fetches (KAFKA-15221).
         """
         self._note_fetch(follower, *late)
         may_join = self._may_join_isr(follower)
@@ -145,13 +146,13 @@ class KraftReplicaManager(ReplicaManager):
 
     @property
     def metadata_offset(self) -> int:
-        """The offset of the last metadata record that the broker has applied, or -1."""
+        """The offset of the last metadata record that the broker has applied; -1 before the first."""
         image = self._metadata.image
         return -1 if image is None else image.offset
 
     @property
     def known_leader(self) -> tuple[int | None, int]:
-        """The leader and its epoch, reported to clients even without a replica. Kafka: KRaftMetadataCache."""
+        """The leader and its epoch; a broker without a replica reports them to clients, too. KRaftMetadataCache."""
         image = self._metadata.image
         return (None, -1) if image is None else (image.partition.leader, image.partition.leader_epoch)
 
@@ -160,8 +161,8 @@ class KraftReplicaManager(ReplicaManager):
         self._wants_to_shut_down = True
 
     def send_heartbeat(self, ask_controller: AskController) -> bool:
-        """Send a heartbeat, unless the answer to the last one is awaited; returns whether one was sent. Therefore the
-        heartbeats of a process never overtake each other. Kafka: BrokerLifecycleManager, communicationInFlight.
+        """Send a heartbeat, unless the last heartbeat awaits its answer, so that heartbeats of a process never overtake
+        each other; returns whether a heartbeat was sent. Kafka: BrokerLifecycleManager, communicationInFlight.
         """
         if self._heartbeat_in_flight is not None:
             return False
@@ -171,7 +172,7 @@ class KraftReplicaManager(ReplicaManager):
         return True
 
     def end_heartbeat(self, request: int | None) -> None:
-        """Note that the heartbeat with this number is answered, or its connection broke; ignore any other number.
+        """A request was answered, or its connection broke: if it was the heartbeat in flight, no heartbeat is now.
         Kafka: BrokerLifecycleManager.BrokerHeartbeatResponseEvent.
         """
         if request == self._heartbeat_in_flight:
@@ -216,8 +217,8 @@ class KraftReplicaManager(ReplicaManager):
             self._enter_epoch(announced)
 
     def handle_fetch(self, message: Message, request: FetchRequest) -> None:
-        """Handle a follower's fetch. The leader refuses it, and the follower retries, if according to the metadata that
-        the leader has read, the sender is an earlier process or not a follower. Kafka: followerReplicaOrThrow.
+        """Handle a follower's fetch. If the sender is an earlier process or not a follower, as far as the leader has
+        read the metadata log, the leader refuses the fetch, and the follower retries. Kafka: followerReplicaOrThrow.
         """
         partition, follower = self._partition, self._follower(message)
         error = partition.error_for_epoch(request.current_leader_epoch)

@@ -48,8 +48,8 @@ class ReplicaState:
     def is_caught_up(self, rule: ShrinkRule, leader_end_offset: int, now: int, settings: Settings) -> bool:
         """Whether the follower may stay in the ISR. Kafka: Partition.getOutOfSyncReplicas; section 4.1.
 
-        0.8 counts messages, and only for a follower that has fetched from this leader. (It drops a follower that has
-        not fetched for replica.lag.time.max.ms as well, which is left out here.)
+        0.8 counts the messages that the follower lacks, but only after its first fetch from this leader. (Left out:
+        0.8 also removes a follower that has not fetched for replica.lag.time.max.ms.)
         """
         lag = leader_end_offset - self.log_end_offset
         if rule is ShrinkRule.LAG_MESSAGES:
@@ -65,7 +65,7 @@ Answered = Callable[[AlterIsrResponse], None]
 
 @dataclass(frozen=True)
 class IsrState:
-    """The committed ISR as far as the leader knows it, and the proposed ISR; None if no proposal is unanswered."""
+    """The committed ISR as far as the leader knows it, and the proposed ISR (None if no proposal is unanswered)."""
 
     isr: frozenset[int] = frozenset()
     proposed: frozenset[int] | None = None
@@ -76,15 +76,15 @@ class IsrState:
         return self.proposed is not None
 
     def maximal_isr(self, rule: MaximalIsr = MaximalIsr.COMMITTED_AND_PROPOSED) -> frozenset[int]:
-        """The replicas that may be elected next: the members of the committed ISR and of the proposed one. Each other
-        `rule` counts only one of the two ISRs, a mistake that KIP-497 avoids."""
+        """The replicas that may be elected next: the members of the committed and of the proposed ISR. Every `rule` but
+        the default counts only one of the two ISRs, a mistake that KIP-497 avoids."""
         if self.proposed is None or rule is MaximalIsr.COMMITTED:
             return self.isr
         return self.proposed if rule is MaximalIsr.PROPOSED else self.isr | self.proposed
 
     def is_answered_by(self, pending: IsrState, response: AlterIsrResponse, epochs: tuple[int, int]) -> bool:
-        """Whether an answer is about the change that is still pending, and not older than the leader and partition
-        epoch that the leader knows. Fact sheet 4.3.
+        """Whether a response answers this state: `pending`, the state in which the ISR was proposed, is still this
+        state, and the response is not older than `epochs` (leader and partition epoch). Fact sheet 4.3.
         """
         leader_epoch, partition_epoch = epochs
         is_current = response.leader_epoch == leader_epoch and response.partition_epoch >= partition_epoch
@@ -127,7 +127,7 @@ class AlterIsrManager:
         return True
 
     def disconnected(self, request: int) -> None:
-        """The connection to the controller broke: send the same request again. Any other request is ignored."""
+        """The connection of the request with this number broke: if it is outstanding, send the proposal again."""
         if self._submitted is not None and self._outstanding == request:
             self._outstanding = self._ask(self._submitted[0])
 
@@ -192,7 +192,7 @@ class Partition(Part):
 
     @property
     def is_under_min_isr_after_append(self) -> bool:
-        """Whether the maximal ISR is too small to acknowledge an acks=all record that it has. Fact sheet 5.1."""
+        """Whether the maximal ISR is too small for an appended acks=all record to be acknowledged. Fact sheet 5.1."""
         return self._is_too_small(self.isr_state.maximal_isr(self._switches.MAXIMAL_ISR))
 
     def make_leader(self, announced: LeaderAndIsr) -> None:
@@ -245,7 +245,7 @@ class Partition(Part):
         return not skipped
 
     def know_followers(self, log_end_offsets: Mapping[int, int], slow: frozenset[int]) -> None:
-        """Begin as if every follower had just fetched at its given offset, but those in `slow` long ago (`Start`)."""
+        """Begin as if each follower had last fetched at this offset: just now, or long ago if in `slow` (`Start`)."""
         self.leader_epoch_start_offset = 0
         for follower, offset in log_end_offsets.items():
             then = -1 - self._settings.replica_lag_time_max_ms if follower in slow else 0
@@ -270,8 +270,8 @@ class Partition(Part):
         records: int = 1,
         coordinator_epoch: int = 0,
     ) -> Record:
-        """Append a batch in this leader's epoch, and try to advance the high watermark; returns its first record.
-        Kafka: appendRecordsToLeader.
+        """Append a batch in this leader's epoch, and try to advance the high watermark; returns the first record of the
+        batch. Kafka: appendRecordsToLeader.
         """
         fields = (payload, self.leader_epoch, stamp, control, records, self._clock.now, coordinator_epoch)
         record = self.log.append_as_leader(*fields)
@@ -343,8 +343,8 @@ class Partition(Part):
         return self._remote[follower].is_caught_up(*now)
 
     def _propose(self, isr: frozenset[int]) -> bool:
-        """Propose an ISR, which is pending until it is answered; return whether that was possible. After a refused
-        write, or while an earlier proposal is unanswered, it is not, and the ISR stays. Kafka: sendAlterIsr."""
+        """Propose an ISR, which is pending until it is answered. Returns True; False, with the ISR unchanged, if the
+        write is refused, or while an earlier proposal is unanswered. Kafka: sendAlterIsr."""
         committed = self.isr_state
         self.isr_state = pending = replace(committed, proposed=isr)
         epochs = ((each, self._remote[each].broker_epoch) for each in sorted(isr & {*self._remote}))

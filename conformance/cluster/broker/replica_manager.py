@@ -4,8 +4,8 @@ A fetch that finds no new records is parked for replica.fetch.wait.max.ms. When 
 the same event, but when its timer is fired: in Kafka another thread completes it, after the append has released its
 lock. A DeleteRecords request is answered when every live replica has moved its log start.
 
-Consumers read below the high watermark, with read_committed below the last stable offset, of the broker that they fetch
-from. Followers refuse consumers, unless fetching from followers is on (KIP-392): then followers serve them, and a
+Consumers read below the high watermark of the broker from which they fetch; with read_committed, below its last stable
+offset. Followers refuse consumers, unless fetching from followers is on (KIP-392): then followers serve them, and a
 leader sends a consumer in a follower's rack to that follower.
 
 Source: fact sheet, sections 1.6, 2.2, 2.6, 3, 5.1, 6.4, 7; KIP-107; Kafka: ReplicaManager (fetchMessages,
@@ -70,7 +70,7 @@ class DeleteRecordsPurgatory:
         return tuple(message for message, _, _ in self._waiting)
 
     def handle(self, message: Message, request: DeleteRecordsRequest) -> None:
-        """Handle DeleteRecords: move the log start up to an offset from 0 to the high watermark (-1 means that)."""
+        """Handle DeleteRecords: move the log start up to an offset from 0 to HW, the high watermark; -1 means HW."""
         log = self._partition.log
         offset = log.high_watermark if request.before_offset == TO_HIGH_WATERMARK else request.before_offset
         error = self._partition.error_for_epoch(None)
@@ -107,7 +107,7 @@ class ConsumerRequests:
     _bug: Bug | None
 
     def handle_fetch(self, message: Message, request: ConsumerFetchRequest) -> None:
-        """Answer with all records that a consumer may read from its position on, or with the follower to read from."""
+        """Answer with all records that a consumer may read from its position on; or name the follower to read from."""
         position, log = request.position, self._partition.log
         error = self._error_for(request.current_leader_epoch)
         is_follower = error is Errors.NOT_LEADER_OR_FOLLOWER and self._partition.leader is not None
@@ -337,7 +337,7 @@ class ReplicaManager(Part):
         self._reply(message, OffsetsForLeaderEpochResponse(error, epoch, end.end_offset))
 
     def handle_list_offsets(self, message: Message, request: ListOffsetsRequest) -> None:
-        """Answer the log's end or start to a follower that is out of range. Fact sheet 2.5."""
+        """Answer the log's end or start, as asked, to a follower whose fetch was out of range. Fact sheet 2.5."""
         error = self._partition.error_for_epoch(request.current_leader_epoch)
         log = self._partition.log
         offset = log.log_end_offset if request.kind is OffsetKind.LATEST else log.log_start_offset
@@ -362,8 +362,8 @@ class ReplicaManager(Part):
         self._produces.append(DelayedProduce(message, send, offset, offset + records, deadline))
 
     def complete_delayed_produces(self) -> None:
-        """Answer requests whose offset the high watermark has reached, with an error if the ISR is now too small.
-        Kafka: checkEnoughReplicasReachOffset."""
+        """Answer the produce requests whose offset the high watermark has reached, with an error if the ISR is too
+        small now. Kafka: checkEnoughReplicasReachOffset."""
         high_watermark = self._partition.log.high_watermark
         is_too_small = self._partition.is_under_min_isr_after_append
         error = Errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND if is_too_small else Errors.NONE

@@ -80,7 +80,7 @@ class OutsideClients:
         self._settle(message.in_reply_to, message.payload)
 
     def disconnected(self, request: int) -> None:
-        """Answer None to the function that waits for this request, because its connection broke."""
+        """The connection of this request broke: pass None to the function that waits for the response."""
         self._settle(request, None)
 
     def _settle(self, request: int | None, payload: Payload | None) -> None:
@@ -109,7 +109,7 @@ class Clients:
 
     @property
     def deletes(self) -> tuple[DeleteRecordsResponse | None, ...]:
-        """The response to each DeleteRecords request; None if it was not delivered."""
+        """The response to each DeleteRecords request; None for a request without a delivered response."""
         return tuple(self._deletes)
 
     def producer(self, name: str) -> Producer:

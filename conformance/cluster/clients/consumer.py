@@ -1,9 +1,9 @@
 """A consumer of the partition: its position, and the records that it has read.
 
-A consumer that learns of a leader asks it where the epoch of its last record ends, and returns to the common prefix
-(KIP-320; POSITION_CHECK). A position that does not exist at the leader is reset as auto.offset.reset says; if a
-follower says so, the consumer leaves that follower instead (KIP-392). Source: fact sheet, sections 6.4 and 7; Kafka:
-CompletedFetch, SubscriptionState.
+A consumer that learns of a leader asks it where the epoch of the last record read ends, and returns to the common
+prefix (KIP-320; POSITION_CHECK). A position that does not exist at the leader is reset as auto.offset.reset says; if it
+does not exist at a follower, the consumer leaves that follower instead (KIP-392). Source: fact sheet, sections 6.4 and
+7; Kafka: CompletedFetch, SubscriptionState.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class Consumer:
             self._asked = self._network.send(self.name, leader, request)
 
     def expire_preferred_read_replica(self) -> None:
-        """Return to the leader: metadata.max.age.ms is over. Kafka: SubscriptionState.preferredReadReplica."""
+        """After metadata.max.age.ms, read from the leader again. Kafka: SubscriptionState.preferredReadReplica."""
         self.preferred_read_replica = None
 
     def seek(self, position: int) -> None:
@@ -124,7 +124,7 @@ class Consumer:
             self._reset()
 
     def _reset(self) -> None:
-        """Ask the leader for the offset that auto.offset.reset selects: the first one, or the end."""
+        """Ask the leader for the offset that auto.offset.reset selects: the first offset, or the end."""
         kinds = {AutoOffsetReset.EARLIEST: OffsetKind.EARLIEST, AutoOffsetReset.LATEST: OffsetKind.LATEST}
         kind = kinds.get(self._settings.auto_offset_reset)
         if kind is not None and self._leader is not None:

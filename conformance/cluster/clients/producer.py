@@ -1,12 +1,13 @@
 """A producer: its requests, and the outcomes that it knows. Its driver decides when and where to send and to retry.
 
-An idempotent producer numbers its records. It takes records for lost if its first unacknowledged record is
+An idempotent producer numbers its records. It concludes that records are lost if its first unacknowledged record is
 refused as out of order, or any record is refused because the leader does not know the producer. It then raises its
-epoch and renumbers the records in flight (CLIENT_BUMPS_EPOCH, KIP-360), or before 2.5 takes a new producer id and gives
-up the records in flight. But if the leader does not know the producer, and its log starts above all acknowledged
-records, a producer before 2.5 assumes that its records were deleted, and renumbers the records in flight in the same
-epoch. The fact sheet does not say what happens before 2.5. If the refused request has an earlier sequence number
-than the record has now, nothing changes: the record is sent again. Transactional producers do none of this here.
+epoch and renumbers the records in flight (CLIENT_BUMPS_EPOCH, KIP-360); before 2.5, it takes a new producer id and
+gives up the records in flight. There is one exception before 2.5: if the leader does not know the producer, and the
+leader's log starts above all acknowledged records, the producer assumes that its records were deleted, and renumbers
+the records in flight in the same epoch. The fact sheet does not say what happens before 2.5. If a record
+was renumbered after the refused request was sent, the refusal changes nothing: the record is sent again. Transactional
+producers do none of this here.
 
 Source: fact sheet, sections 5.1 to 5.4; Kafka: KafkaProducer, ProducerConfig, TransactionManager (canRetry,
 bumpIdempotentProducerEpoch, resetProducerId, startSequencesAtBeginning).
@@ -139,7 +140,7 @@ class Producer:
 
     @property
     def identities(self) -> tuple[Identity, ...]:
-        """The ids and epochs so far, the present one last; twice the same if only the sequence numbers began anew."""
+        """All identities, the present identity last; it is repeated if only the sequence numbers began at 0 again."""
         return tuple(self._identities)
 
     @property
@@ -164,7 +165,7 @@ class Producer:
     def learns_of_leader(self, leader_epoch: int) -> None:
         """Receive metadata about the leader. Kafka: Metadata.updateLastSeenEpochIfNewer; not in the fact sheet.
 
-        Errors: with STALE_METADATA_IGNORED (KAFKA-7738), `ClusterError` if a later leader epoch is known.
+        Errors: with STALE_METADATA_IGNORED (KAFKA-7738), `ClusterError` if the producer knows a later leader epoch.
         """
         if self._switches.STALE_METADATA_IGNORED:
             if leader_epoch < self.leader_epoch:
@@ -191,7 +192,7 @@ class Producer:
         self.in_transaction = False
 
     def bump_epoch(self) -> None:
-        """Become a new instance with the same id and the next epoch, which fences the old one; sequences restart."""
+        """Become a new instance with this id and the next epoch, which fences the old instance; sequences restart."""
         now = self._identities[-1]
         self._becomes(Identity(now.producer_id, now.producer_epoch + 1))
         self.in_transaction = False
@@ -230,7 +231,7 @@ class Producer:
         return self._send(earlier.payload, broker, earlier.acks, stamp, retry_of=first)
 
     def receive(self, response: ProduceResponse) -> None:
-        """Handle a response; ignore it if its connection was given up. Kafka: Sender.completeBatch."""
+        """Handle a response; ignore a response to a request that was given up. Kafka: Sender.completeBatch."""
         sent = self._sent[response.send]
         if not sent.is_in_flight:
             return
@@ -256,7 +257,7 @@ class Producer:
         return is_deleted and not self._switches.CLIENT_BUMPS_EPOCH
 
     def _has_lost_records(self) -> None:
-        """After a loss of records, take the next epoch; before 2.5, a new id, and give up the records in flight."""
+        """Records are lost: take the next epoch; before 2.5, take a new id and give up the records in flight."""
         now = self._identities[-1]
         if self._switches.CLIENT_BUMPS_EPOCH:
             self._numbers_anew(Identity(now.producer_id, now.producer_epoch + 1))
@@ -291,11 +292,11 @@ class Producer:
         return self._numbering in numbered.stamps
 
     def gives_up(self, number: int) -> None:
-        """Give up the request with this number: its connection broke. Errors: `ClusterError` for an unknown number."""
+        """Give up this request, as if its connection had broken. Errors: `ClusterError` for an unknown number."""
         self.disconnected(self._known(number).request)
 
     def disconnected(self, request: int) -> None:
-        """Give up the request in this message, because its connection broke; do nothing if it was answered."""
+        """The connection of the message with this number broke: give up its request, unless it was answered."""
         for each in self._sent:
             if each.request == request and each.is_in_flight:
                 self._settle(each.number, Errors.NETWORK_EXCEPTION, -1)
@@ -312,7 +313,9 @@ class Producer:
 
     def _known(self, number: int) -> Sent:
         if not 0 <= number < len(self._sent):
-            raise ClusterError(f"producer {self.name} has sent no request {number}; it has sent {len(self._sent)}")
+            raise ClusterError(
+                f"producer {self.name} has sent no request {number}; it has sent {len(self._sent)} requests"
+            )
         return self._sent[number]
 
     def _settle(self, number: int, outcome: Errors, offset: int) -> None:

@@ -114,7 +114,7 @@ class Transactions:
         return tuple(self._coordinator.states.states.items())
 
     def init_producer_id(self, transactional_id: str | None, timeout: int) -> InitProducerIdResponse:
-        """Give an idempotent producer a new id; give a transactional one its id and the next epoch."""
+        """Give an idempotent producer a new id; give a transactional producer its id and the next epoch."""
         if transactional_id is None:
             return InitProducerIdResponse(Errors.NONE, self._new_producer_id(), 0)
         answers: list[InitProducerIdResponse] = []
@@ -144,7 +144,7 @@ class Transactions:
         self._go_on()
 
     def send_markers(self, broker: int, partition: str) -> None:
-        """Send the marker of each decided transaction to the partition's leader, if none is in flight.
+        """Send the queued markers of decided transactions to this broker, the partition's leader.
 
         A transaction may also have partitions outside of the cluster, such as a group's offsets: these get no marker.
         """

@@ -83,7 +83,7 @@ class EpochCacheAssign(Enum):
 
 
 class EpochBelowFirstEntry(Enum):
-    """The answer to a request for the end of an epoch that is older than every cached one. Fact sheet 1.4."""
+    """The answer to a request for the end of an epoch that is older than every cached epoch. Fact sheet 1.4."""
 
     UNDEFINED = "UNDEFINED"
     FIRST_START_OFFSET = "FIRST_START_OFFSET"
@@ -208,7 +208,7 @@ class Switches:
     def with_switch(self, name: str, value: str) -> Switches:
         """A copy of the rules with one switch changed to `on`, `off`, or the name of a value.
 
-        Errors: `SwitchError` for an unknown name or value; the message lists the known ones.
+        Errors: `SwitchError` for an unknown name or value; the message lists the known names or values.
         """
         names = {each.name for each in fields(self)}
         if name not in names:
@@ -345,7 +345,7 @@ USUAL = "2.4"
 def generation(name: str) -> Switches:
     """The switches of a generation (the rules of a Kafka release), such as 2.4.
 
-    Errors: `SwitchError` for an unknown name; the message lists the known ones.
+    Errors: `SwitchError` for an unknown name; the message lists the known names.
     """
     if name not in GENERATIONS:
         raise SwitchError(f"there is no generation {name}; the generations are: {', '.join(GENERATIONS)}")

@@ -77,7 +77,7 @@ class Start:
     """Followers whose last fetch is longer ago than replica.lag.time.max.ms; all others have just fetched."""
 
     def __post_init__(self) -> None:
-        """Check the start. Errors: `ClusterError` if it is not a stable elected cluster."""
+        """Errors: `ClusterError` if the ISR does not fit the leader or the replicas, or `held` does not fit the ISR."""
         if self.leader not in self.in_sync or not self.in_sync <= set(self.assigned) <= set(range(self.replicas)):
             raise ClusterError(
                 f"start: the ISR {sorted(self.in_sync)} has to contain the leader {self.leader} and only replicas"

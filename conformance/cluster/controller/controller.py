@@ -82,7 +82,7 @@ class Controller:
         return frozenset(each for each in self._replicas if self._is_running(each))
 
     def write_isr(self, writer: int, leader_epoch: int, isr: frozenset[int]) -> int | None:
-        """Write a leader's ISR, if its epoch is current; return the new partition epoch, or None. Fact sheet 4.4."""
+        """Write an ISR; return the new partition epoch; None if the writer does not lead in this epoch. Sheet 4.4."""
         is_accepted = (writer, leader_epoch) == (self.leader, self.leader_epoch)
         is_accepted |= self._bug is Bug.ISR_WRITE_UNCONDITIONAL
         self._isr_writes.append(IsrWrite(writer, leader_epoch, isr, is_accepted))
@@ -105,7 +105,7 @@ class Controller:
         self._network.reply(message, answer, 0)
 
     def _error_for(self, sender: int, process: int, request: AlterIsrRequest) -> Errors:
-        """The error for a proposal, or NONE. To repeat the present ISR, an old epoch is enough. Sheet 4.5, ZK."""
+        """The error for a proposal, or NONE. For the present ISR, an old partition epoch is accepted. Sheet 4.5, ZK."""
         if process != self._broker_epochs[sender]:
             return Errors.STALE_BROKER_EPOCH
         if (sender, request.leader_epoch) != (self.leader, self.leader_epoch):
@@ -118,9 +118,9 @@ class Controller:
     def elect(self, kind: Election, candidate: int) -> None:
         """Make a running replica the leader in a new epoch, and announce it.
 
-        A fail-over gives up on the leader, dead or not, and removes it from the ISR; a preferred election keeps the
-        ISR; an unclean election makes the candidate the whole ISR. Errors: `ClusterError` if the kind does not allow
-        the candidate.
+        A fail-over replaces the leader, which may be dead or alive, and removes it from the ISR. A preferred election
+        keeps the ISR. An unclean election makes the candidate the only member of the ISR. Errors: `ClusterError` if the
+        candidate cannot win an election of this kind.
         """
         if not self._is_running(candidate):
             raise ClusterError(f"election: broker {candidate} is not alive; restart or thaw it first")

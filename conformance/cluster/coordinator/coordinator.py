@@ -4,10 +4,10 @@ In:  the metadata that the broker has applied; write operations; a driver's choi
 Out: records in the log of the partition that the broker leads; answers.
 
 Loading and unloading are events in a queue, in order. While they wait, the coordinator may still handle earlier writes,
-a flush, and the high watermark, which Kafka puts at the front of the queue. A write changes the state at once, and its
-record joins the open batch. A flush appends the batch; the writes are answered once the high watermark has reached the
-offset after it. A group of the protocol of KIP-848 is a consumer group until its last member of that protocol has left;
-then it becomes a classic group.
+a flush, and the high watermark (an event that Kafka puts at the front of the queue). A write changes the state at once,
+and its record joins the open batch. A flush appends the batch; the writes are answered once the high watermark has
+reached the offset after it. A group of the protocol of KIP-848 is a consumer group until its last member of that
+protocol has left; then it becomes a classic group.
 
 Source: fact sheet, A.9, D4 and D13; Kafka: CoordinatorRuntime (CoordinatorContext), SnapshottableCoordinator,
 CoordinatorPartitionWriter, CoordinatorLoaderImpl, GroupCoordinatorService.onElection and onResignation,
@@ -121,7 +121,7 @@ class OutOfSyncError(Exception):
 
 @dataclass(frozen=True)
 class Write:
-    """A write operation whose record is in the open batch, or in the log; then the write awaits `awaited_offset`."""
+    """An unanswered write. Its record is in the open batch, or in the log; in the log, it awaits `awaited_offset`."""
 
     record: GroupRecord
     respond: Respond
@@ -129,9 +129,9 @@ class Write:
 
 
 class HighWatermarkListener:
-    """Hears of each new high watermark of the partition; `noted` is the last one that was not handled yet, or None.
+    """Hears of each new high watermark of the partition; `noted`: the newest if it is not handled yet, otherwise None.
 
-    Up to KAFKA-20634 it keeps listening while its broker is a follower.
+    Until KAFKA-20634 is repaired, the listener keeps listening while its broker is a follower.
     """
 
     def __init__(self, switches: Switches) -> None:
@@ -188,7 +188,7 @@ class CoordinatorContext:
         """Handle a write operation; refuse it if it needs a consumer group and the group is a classic group.
 
         A conversion first changes the state, and then appends its records, which are large, to a batch of their own.
-        With KAFKA-20845 the batch allocated for them is flushed while it is empty, and fails.
+        With the mistake KAFKA-20845, the coordinator flushes that batch while the batch is empty, and the flush fails.
         Kafka: CoordinatorWriteEvent.run, append; GroupMetadataManager.convertToClassicGroup. Errors: `ClusterError` for
         a conversion while a batch is open.
         """
@@ -203,8 +203,8 @@ class CoordinatorContext:
         self._batch.append(Write(record, respond))
 
     def flush(self) -> None:
-        """Append the open batch; answer it with an error if the broker does not lead. Raises OutOfSyncError. Errors:
-        `ClusterError` if there is no open batch. Kafka: flushCurrentBatch.
+        """Append the open batch; if the broker does not lead, answer the writes of the batch with an error. Raises
+        OutOfSyncError. Errors: `ClusterError` if there is no open batch. Kafka: flushCurrentBatch.
         """
         if not self._batch:
             raise ClusterError("the coordinator has no open batch to flush")

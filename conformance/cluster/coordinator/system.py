@@ -89,7 +89,7 @@ class CoordinatedCluster(Cluster):
 
     def move_leadership(self, broker: int) -> None:
         """An administrator puts a broker first among the replicas, and asks for a preferred election. Errors:
-        `ClusterError` if it leads already.
+        `ClusterError` if the broker leads already.
         """
         self.begin_reassignment((broker, *(each for each in self.brokers if each != broker)))
         self.elect(Election.PREFERRED, broker)

@@ -75,8 +75,8 @@ class LeaderEpochFileCache:
     def end_offset_for(self, leader_epoch: int, log_end_offset: int) -> EpochEndOffset:
         """The end of an epoch, in a log with this log end. Kafka: LeaderEpochFileCache.endOffsetFor.
 
-        Since KIP-279 the result names the largest cached epoch that is not above the requested one; before, it names
-        the requested one.
+        The result names an epoch: since KIP-279, the largest cached epoch that is not above the requested epoch; before
+        KIP-279, the requested epoch.
         """
         kip101 = self._switches.TRUNC <= Truncation.KIP101
         if leader_epoch == self.latest_epoch and (leader_epoch != UNDEFINED_EPOCH or kip101):  # -1: an empty cache
@@ -105,7 +105,7 @@ class LeaderEpochFileCache:
         return bool(self._entries) and self._entries[0].start_offset < offset
 
     def truncate_from_start(self, offset: int) -> None:
-        """Drop the entries that begin at or before an offset, except the last of these; it then begins there."""
+        """Of the entries that begin at or before an offset, keep only the last; it begins at the offset from now on."""
         dropped = [each for each in self._entries if each.start_offset <= offset]
         if dropped:
             self._entries[: len(dropped)] = [EpochEntry(dropped[-1].leader_epoch, offset)]

@@ -27,7 +27,7 @@ class Log:
     """One replica's log, loaded from its storage. Kafka: Log, and for the offsets before 2.4 the class Replica."""
 
     def __init__(self, storage: Storage, switches: Switches, bug: AnyBug | None) -> None:
-        """Load the log; the high watermark is the checkpointed one, limited to the log. Kafka: loadLog."""
+        """Load the log; the high watermark is the checkpointed value, limited to the log. Kafka: loadLog."""
         stored = storage.load()
         self._storage = storage
         self._switches = switches
@@ -111,7 +111,7 @@ class Log:
         timestamp: int = 0,
         coordinator_epoch: int = 0,
     ) -> Record:
-        """Append a client's batch in the leader's epoch; return its first record. Kafka: Log.appendAsLeader."""
+        """Append a client's batch in the leader's epoch; return the batch's first record. Kafka: appendAsLeader."""
         first = Record(self.log_end_offset, leader_epoch, payload, stamp, control, 0, timestamp, coordinator_epoch)
         self._append(first)
         for position in range(1, records):
@@ -223,8 +223,8 @@ class Log:
             self.producers.appended(record)
 
     def _rebuild_producers(self) -> None:
-        """Rebuild the state of producers from the log and the last snapshot, if the snapshot's offset is above the log
-        start and at most the log end; remove any other snapshot. Kafka: ProducerStateManager.truncateAndReload.
+        """Rebuild the state of producers from the log, and from the last snapshot if its offset is above the log start
+        and at most the log end; otherwise remove the snapshot. Kafka: ProducerStateManager.truncateAndReload.
         """
         snapshot = self._storage.load_producers()
         is_outside = snapshot is not None and not self.log_start_offset < snapshot.offset <= self.log_end_offset

@@ -19,8 +19,8 @@ from isrcheck.conformance.cluster.network.records import LAST_EPOCH, Control, Pr
 
 
 class VerificationGuards:
-    """Decide whether a leader may append a transaction's first record: only if the coordinator has confirmed it
-    (KIP-890).
+    """Decide whether a leader may append a transaction's first record: only if the coordinator has confirmed that the
+    transaction contains the partition (KIP-890).
 
     A guard lives from the request to the coordinator until a transactional record or marker of the producer is
     appended. An answer that comes after the marker therefore admits no record. Left out: a guard remembers the lowest
@@ -60,7 +60,7 @@ class BatchMetadata:
 
     @property
     def first_offset(self) -> int:
-        """The offset of its first record."""
+        """The offset of the batch's first record."""
         return self.last_offset - (self.last_sequence - self.first_sequence) % SEQUENCES
 
     def with_record(self, record: Record) -> BatchMetadata:
@@ -78,7 +78,7 @@ class ProducerSnapshot:
 
 @dataclass
 class ProducerStateEntry:
-    """The state of one producer id. `batches`: the remembered ones, oldest first. `coordinator_epoch`: the epoch in
+    """The state of one producer id. `batches`: the remembered batches, oldest first. `coordinator_epoch`: the epoch in
     the coordinator's last marker, -1 before the first. `last_timestamp` in ms.
     """
 
@@ -141,8 +141,8 @@ class ProducerStateManager:
         return min(firsts, default=None)
 
     def duplicate_of(self, stamp: ProducerStamp, records: int = 1) -> int | None:
-        """The first offset of the earlier batch with this stamp and number of records, or None. Kafka:
-        findDuplicateBatch.
+        """The first offset of the remembered batch with this stamp and number of records; None if no batch has them.
+        Kafka: findDuplicateBatch.
         """
         entry = self._entries.get(stamp.producer_id)
         if entry is None or entry.producer_epoch != stamp.producer_epoch:
@@ -155,7 +155,7 @@ class ProducerStateManager:
 
     def refusal_of(self, stamp: ProducerStamp, is_from_client: bool = True) -> Errors:
         """The error for a batch that is not a duplicate; NONE if it may be appended. Kafka: ProducerAppendInfo,
-        checkProducerEpoch; for the append of a client, and not of a coordinator, also checkSequence.
+        checkProducerEpoch; checkSequence as well if a client, and not a coordinator, sends the batch.
         """
         entry = self._entries.get(stamp.producer_id)
         if entry is None and not is_from_client:
@@ -299,7 +299,8 @@ class ProducerStateManager:
     ) -> None:
         """Rebuild the state from the last snapshot and the records after it. Kafka: truncateAndReload.
 
-        Transactions are rebuilt from the whole log: Kafka keeps the index of aborted ones in a file of its own.
+        Transactions are rebuilt from the whole log, because the snapshot does not hold the aborted transactions. (Kafka
+        keeps an index of these in a file.)
         """
         self._entries, self._unreplicated, self._aborted = {}, [], []
         self.replayed_from = snapshot.offset if snapshot else 0

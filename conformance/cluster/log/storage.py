@@ -38,7 +38,7 @@ class StorageError(Exception):
 
 @dataclass(frozen=True)
 class Stored:
-    """What is stored on the disk. `base_offset` is the offset of the first stored record, or of the next one."""
+    """What is stored on the disk. `base_offset`: the first record's offset; without records, the next record's."""
 
     base_offset: int = 0
     records: tuple[Record, ...] = ()
@@ -84,7 +84,7 @@ class MemoryStorage:
         self._producers = snapshot
 
     def load_producers(self) -> ProducerSnapshot | None:
-        """The snapshot of the state of producers, or None."""
+        """The snapshot of the state of producers; None without a snapshot."""
         return self._producers
 
     def checkpoint_high_watermark(self, offset: int) -> None:
@@ -132,7 +132,7 @@ class FileStorage:
         with _said_clearly(directory):
             directory.mkdir(parents=True, exist_ok=True)
             if any(directory.iterdir()):
-                raise StorageError(f"{directory}: it is not empty; give an empty or new directory")
+                raise StorageError(f"{directory}: the directory is not empty; give an empty or new directory")
         self._segments: dict[int, list[int]] = {}  # by first offset: the length of each line
         self.start_anew(0)
 
@@ -161,7 +161,7 @@ class FileStorage:
         self._segments[base].append(len(line))
 
     def truncate(self, offset: int) -> None:
-        """Remove every record at or above an offset, and every segment that begins there."""
+        """Remove every record at or above an offset, and every segment but the first that begins at or above it."""
         first = min(self._segments)
         for base in [each for each in self._segments if each >= offset and each != first]:
             with _said_clearly(self._segment(base)):
@@ -201,7 +201,7 @@ class FileStorage:
             self._write(f"{snapshot.offset:020}{SNAPSHOT}", lines)
 
     def load_producers(self) -> ProducerSnapshot | None:
-        """The snapshot of the state of producers, or None."""
+        """The snapshot of the state of producers; None without a snapshot."""
         for path in self._directory.glob(f"*{SNAPSHOT}"):
             rows = self._read(path.name, prefix="", columns=5)
             return ProducerSnapshot(
@@ -242,7 +242,7 @@ class FileStorage:
         """The content of the files, which stay unchanged."""
         paths = sorted(self._directory.glob("*.log"))
         if not paths:
-            raise StorageError(f"{self._directory}: it has no segment; restore the files, or call lose_disk")
+            raise StorageError(f"{self._directory}: no segment in the directory; restore the files, or call lose_disk")
         records: list[Record] = []
         self._segments = {}
         base_offset = _base_of(paths[0])
@@ -250,7 +250,7 @@ class FileStorage:
             base = _base_of(path)
             if base != base_offset + len(records):
                 raise StorageError(
-                    f"{path}: it begins at offset {base}, not at {base_offset + len(records)}; restore the files"
+                    f"{path}: the segment begins at offset {base}, not {base_offset + len(records)}; restore the files"
                 )
             segment_records, self._segments[base] = _read_segment(path, base, is_last=path == paths[-1])
             records += segment_records

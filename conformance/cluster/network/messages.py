@@ -75,8 +75,8 @@ class Payload:
 @dataclass(frozen=True)
 class LeaderAndIsr(Payload):
     """The controller announces the leader, its epoch, and the ISR as of that election. `partition_epoch` counts the
-    changes of this record: the version of the node in ZooKeeper. With KRaft, a broker reads the same in the metadata
-    log, and only there the partition can be without a leader (None).
+    changes of this record: the version of the node in ZooKeeper. With KRaft, a broker reads this record in the
+    metadata log; only with KRaft can the partition be without a leader (None).
     """
 
     leader: int | None
@@ -87,7 +87,7 @@ class LeaderAndIsr(Payload):
 
 @dataclass(frozen=True)
 class IsrWrite:
-    """A leader's conditional write of the ISR, and whether the controller accepted it, which it decides at once."""
+    """A leader's conditional write of the ISR, and whether the controller accepted the write."""
 
     writer: int
     leader_epoch: int
@@ -248,7 +248,7 @@ class AbortedTransaction:
 @dataclass(frozen=True)
 class ConsumerFetchResponse(Payload):
     """Records below the high watermark or the last stable offset, or only the follower from which the consumer is to
-    read (KIP-392). Left out: Kafka returns the leader's offsets in that case, too.
+    read (KIP-392). Left out: with that follower, Kafka's response also has the leader's offsets.
     """
 
     error: Errors
@@ -267,7 +267,7 @@ class ConsumerFetchResponse(Payload):
 
 @dataclass(frozen=True)
 class ConsumerListOffsetsRequest(Payload):
-    """A client asks for the first offset that it can read, or for the one after the last. Fact sheet, section 7."""
+    """A client asks for the first offset that it can read, or for the offset after the last. Fact sheet, section 7."""
 
     kind: OffsetKind
     isolation: Isolation
@@ -292,7 +292,7 @@ class AlterIsrRequest(Payload):
     broker_epochs: tuple[tuple[int, int], ...] = ()
 
     def broker_epoch_of(self, broker: int) -> int | None:
-        """The number of the follower's process that last sent this leader a request; None if none has."""
+        """The number of the follower's process that last sent this leader a request; None if no process has."""
         return dict(self.broker_epochs).get(broker)
 
 
@@ -357,8 +357,8 @@ UNREGISTERED = BrokerRegistration(0, is_fenced=True)
 
 @dataclass(frozen=True)
 class MetadataImage(Payload):
-    """The metadata up to the record at this offset of the metadata log. A broker that receives it has read everything
-    up to there; it applies what has changed since the image that it had, however many records that are.
+    """The metadata up to the record at this offset of the metadata log. A broker that receives this image
+    has read everything up to this offset; the broker applies all changes since its former image at once.
 
     Brokers are in order of their numbers. `min_insync_replicas` is the value of min.insync.replicas that holds for the
     topic. Kafka: MetadataImage, MetadataDelta.
@@ -380,7 +380,7 @@ class BrokerHeartbeatRequest(Payload):
 
 @dataclass(frozen=True)
 class BrokerHeartbeatResponse(Payload):
-    """The answer to a heartbeat: whether the broker may stop now; otherwise it sends the next heartbeat in time."""
+    """The answer to a heartbeat: whether the broker may stop now; if not, it continues to send heartbeats."""
 
     should_shut_down: bool
 
@@ -392,7 +392,7 @@ class AssignReplicasToDirsRequest(Payload):
 
 @dataclass(frozen=True)
 class InitProducerIdRequest(Payload):
-    """An instance of a producer asks for its id and epoch; since KIP-360 it names its present ones, if any."""
+    """An instance of a producer asks for its id and epoch; since KIP-360 it names any that it has already."""
 
     transactional_id: str
     timeout: int

@@ -88,7 +88,7 @@ class Network:
         return number
 
     def reply(self, request: Message, payload: Payload, process: int) -> int:
-        """Answer a request on its connection, as this process of the broker; return the number of the response."""
+        """Answer a request on its connection; return the response's number. `process`: the answering process."""
         return self.send(
             request.destination,
             request.source,

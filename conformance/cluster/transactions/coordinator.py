@@ -108,7 +108,7 @@ class TransactionMetadata:
         )
 
     def with_partition(self, partition: str, now: int) -> TransactionMetadata:
-        """The state in which the partition is part of the transaction, which begins if none is open. Kafka:
+        """The state after the partition is added to the transaction, which begins now if no transaction is open. Kafka:
         prepareAddPartitions."""
         started = self.started if self.state is TransactionState.ONGOING else now
         added = self.partitions | {partition}
@@ -325,13 +325,14 @@ class TransactionMarkerChannelManager:
             self._given_up.add(transactional_id)
 
     def disconnected(self, request: int) -> None:
-        """Queue a marker again, because the answer to it does not come."""
+        """Queue the marker of this request again, because the answer does not come."""
         marker = self._sent.pop(request)
         if self._bug is not TransactionBug.MARKER_LOST_WITH_ANSWER:
             self._queued.append(marker)
 
     def next_complete(self) -> str | None:
-        """Return a transaction of which every partition has answered, and forget it. Kafka: maybeWriteTxnCompletion."""
+        """Return the id of a transaction whose partitions have all answered, but each id once; None if there is no such
+        transaction. Kafka: maybeWriteTxnCompletion."""
         for transactional_id, unanswered in self._unanswered.items():
             is_enough = self._bug is TransactionBug.COMPLETE_AFTER_FIRST_MARKER and self._answered[transactional_id]
             if transactional_id not in self._given_up and (not unanswered or is_enough):
@@ -411,8 +412,8 @@ class TransactionCoordinator:
     def handle_add_partitions(
         self, request: AddPartitionsToTxnRequest, now: int, respond: Callable[[AddPartitionsToTxnResponse], None]
     ) -> None:
-        """Add a partition to the transaction, which begins if none is open; or answer a leader whether the partition
-        is in it. Kafka: handleAddPartitionsToTransaction, handleVerifyPartitionsInTransaction.
+        """Add a partition to the transaction, which begins if none is open; or answer a leader whether the transaction
+        contains the partition. Kafka: handleAddPartitionsToTransaction, handleVerifyPartitionsInTransaction.
         """
         transactional_id, partition = request.transactional_id, request.partition
         metadata = self.states.states.get(transactional_id)
@@ -474,8 +475,8 @@ class TransactionCoordinator:
         self._decide(transactional_id, fenced, answer)
 
     def _can_fence(self, metadata: TransactionMetadata) -> bool:
-        """Whether there is an epoch for the fence, or the fence may keep the highest epoch (KAFKA-20090); otherwise the
-        coordinator throws an exception. Kafka: prepareFenceProducerEpoch, prepareAbortOrCommit.
+        """Whether a higher epoch is left to fence the producer, or the fence may keep the highest epoch (KAFKA-20090).
+        If not, the coordinator throws an exception. Kafka: prepareFenceProducerEpoch, prepareAbortOrCommit.
         """
         raised = metadata.producer_epoch + (2 if self._fence_raises_twice else 1)
         return self._fence_takes_next_id or raised <= LAST_EPOCH + 1
@@ -496,10 +497,10 @@ class TransactionCoordinator:
         return Errors.NONE if producer_epoch == metadata.producer_epoch else Errors.PRODUCER_FENCED
 
     def _answer_to_end(self, metadata: TransactionMetadata, request: EndTxnRequest) -> Errors | None:
-        """The answer to an EndTxn that decides nothing; None if it decides.
+        """The answer to an EndTxn, if the request does not decide a transaction; None if it decides one now.
 
-        Before TV2, the state shows whether the request was carried out before; with TV2, the epoch does, and an abort
-        is accepted even if the transaction has no partition.
+        Before TV2, the state shows whether an earlier such request was carried out. With TV2, the epoch shows this, and
+        an abort is accepted even if the transaction has no partition.
         """
         control, state = request.control, metadata.state
         named = (request.producer_id, request.producer_epoch)

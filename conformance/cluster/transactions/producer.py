@@ -104,8 +104,8 @@ class TransactionalProducer:
 
     @property
     def may_raise_epoch(self) -> bool:
-        """Whether the producer has given up a record in its epoch, and may ask for a new epoch. With TV2 there is no
-        need to ask: every transaction ends with a new epoch."""
+        """Whether the producer has given up a record in its present epoch, and may ask for a new epoch. With TV2 there
+        is no need to ask: every transaction ends with a new epoch."""
         return self._switches.EPOCH_BUMP_BY_PRODUCER and any(
             transaction.producer_epoch == self.producer_epoch
             and not all(each.is_acknowledged for each in transaction.batches.values())
@@ -131,7 +131,7 @@ class TransactionalProducer:
         self._must_be(Phase.IN_TRANSACTION)
         transaction = self.transactions[-1]
         if partition not in transaction.added and self._switches.TXN_VERIFY is not Verification.TV2:
-            raise ClusterError(f"{self.name}: partition {partition} is not part of its transaction; add it first")
+            raise ClusterError(f"{self.name}: partition {partition} is not in its transaction; add the partition first")
         sequence = self._sequences[partition]
         self._sequences[partition] += 1
         stamp = ProducerStamp(self.producer_id, self.producer_epoch, sequence, is_transactional=True)
@@ -168,7 +168,7 @@ class TransactionalProducer:
         self._ask(InitProducerIdRequest(self._transactional_id, TIMEOUT, self.producer_id, self.producer_epoch))
 
     def ask_again(self) -> None:
-        """Send the request to the coordinator again: no answer came in time, or it was CONCURRENT_TRANSACTIONS."""
+        """Send the request to the coordinator again, after CONCURRENT_TRANSACTIONS or without an answer in time."""
         if self.awaited is None:
             raise ClusterError(f"{self.name} has no request to send again; begin or end a transaction first")
         self._ask(self.awaited)
@@ -179,7 +179,7 @@ class TransactionalProducer:
         self.awaited = self.request = None
 
     def receive(self, message: Message) -> None:
-        """Take an answer, but drop it if its request was sent again in the meantime."""
+        """Take an answer; drop an answer whose request was sent again in the meantime."""
         answer = message.payload
         if isinstance(answer, ProduceResponse):
             batches = self.transactions[answer.send].batches.values()
@@ -218,4 +218,4 @@ class TransactionalProducer:
 
     def _must_be(self, phase: Phase) -> None:
         if self.phase is not phase:
-            raise ClusterError(f"{self.name} is {self.phase.value}; this operation needs it to be {phase.value}")
+            raise ClusterError(f"{self.name}: the phase is '{self.phase.value}'; this operation needs '{phase.value}'")

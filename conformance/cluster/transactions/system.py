@@ -84,7 +84,7 @@ class TransactionalCluster:
                     producer.receive(message)
 
     def drop(self, number: int) -> None:
-        """Lose a message; the process that waits for its answer gets none. Errors: `ClusterError`."""
+        """Lose a message; the process that waits for its answer gets no answer. Errors: `ClusterError`."""
         message = self._network.take(number)
         request = number if message.in_reply_to is None else message.in_reply_to
         for leader in self.leaders:
@@ -177,6 +177,6 @@ class TransactionalCluster:
         return TransactionCoordinator(*shared, first_epoch=self._first_epoch)
 
     def _committed_offset(self) -> int:
-        """The application's next input: the offset after the last one that is committed in `__consumer_offsets`."""
+        """The offset from which the application reads on: that after the last input committed by a transaction."""
         committed = self.leaders[-1].committed
         return int(committed[-1].payload.partition(OF_INPUT)[2]) + 1 if committed else 0

@@ -175,7 +175,7 @@ def test_the_partition_of_a_list_has_to_be_clear(capsys, tmp_path, listed):
     assert told == (
         USAGE,
         "",
-        f"conform: --acked {path} names none of the 2 partitions; give --acked TOPIC-N={path}\n",
+        f"conform: --acked {path}: no partition is named, and there are 2; give --acked TOPIC-N={path}\n",
     )
     assert "1 of 1 record on every copy" in audit(capsys, folder, "--acked", f"t-0={path}").out
     assert "1 of 1 record on every copy" in audit(capsys, folder, "--partition", "t-0", "--acked", path).out

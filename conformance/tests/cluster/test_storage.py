@@ -196,11 +196,11 @@ def test_a_damaged_file_is_reported_in_one_line(tmp_path: Path, name: str, old: 
 def test_a_missing_segment_is_reported_in_one_line(tmp_path: Path) -> None:
     cluster, disk = files_of_a_crashed_broker(tmp_path)
     (disk / "00000000000000000002.log").rename(disk / "00000000000000000003.log")
-    with pytest.raises(StorageError, match=r"00000000000000000003\.log: it begins at offset 3, not at 2; restore"):
+    with pytest.raises(StorageError, match=r"0003\.log: the segment begins at offset 3, not 2; restore"):
         cluster.restart(0)
     for each in disk.glob("*.log"):
         each.unlink()
-    with pytest.raises(StorageError, match="it has no segment; restore the files, or call lose_disk"):
+    with pytest.raises(StorageError, match="no segment in the directory; restore the files, or call lose_disk"):
         cluster.restart(0)
 
 
@@ -218,7 +218,7 @@ def test_a_full_disk_halts_the_broker_and_is_reported_in_one_line(tmp_path: Path
 
 def test_a_directory_with_files_in_it_is_refused(tmp_path: Path) -> None:
     Cluster("2.1", PAIR, SETTINGS, directory=tmp_path)
-    with pytest.raises(StorageError, match="broker-0: it is not empty; give an empty or new directory"):
+    with pytest.raises(StorageError, match="broker-0: the directory is not empty; give an empty or new directory"):
         Cluster("2.1", PAIR, SETTINGS, directory=tmp_path)
 
 

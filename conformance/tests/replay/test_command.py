@@ -204,7 +204,7 @@ def test_logs_are_files_on_request_and_nothing_is_overwritten(conform, loss, tmp
     assert kept == [f"trace-1/broker-{broker}/00000000000000000000.log" for broker in range(3)]
     before = {path: path.read_bytes() for path in (tmp_path / "kept").rglob("*.*")}
     err = refused(conform, f"replay {loss} --logs kept")
-    assert "it is not empty; give an empty or new directory" in err
+    assert "the directory is not empty; give an empty or new directory" in err
     assert before == {path: path.read_bytes() for path in (tmp_path / "kept").rglob("*.*")}
 
 

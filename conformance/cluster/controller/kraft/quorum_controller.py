@@ -110,8 +110,8 @@ class QuorumController:
     # Requests of brokers
 
     def receive(self, message: Message) -> None:
-        """Handle AlterPartition, a heartbeat, or the report of a directory. A process that is not the registered one
-        changes nothing (STALE_BROKER_EPOCH).
+        """Handle AlterPartition, a heartbeat, or the report of a directory. A process other than the registered
+        process changes nothing (STALE_BROKER_EPOCH).
         """
         broker, process, request = message.source, message.source_process, message.payload
         assert isinstance(broker, int), f"{message}: this is a defect of the cluster"
@@ -159,7 +159,7 @@ class QuorumController:
         return self.image.partition.leader == broker or broker in self._lead_others
 
     def give_other_leaderships(self, broker: int, *, leads: bool) -> None:
-        """Note whether the broker leads partitions outside of this cluster; its controlled shutdown moves them."""
+        """Note whether the broker leads partitions outside of this cluster; a controlled shutdown moves these first."""
         (self._lead_others.add if leads else self._lead_others.discard)(broker)
 
     # Life of brokers
@@ -173,9 +173,9 @@ class QuorumController:
             )
 
     def register(self, broker: int, *, was_clean: bool = False) -> None:
-        """Register a broker process that has started; with KIP-966, the broker loses its place in ISR and ELR if its
-        earlier process has not shut down cleanly. Otherwise it leaves the ISR, as if it were fenced first, except in
-        releases that do not notice a quick restart (RESTART_BEFORE_FENCING). Kafka: registerBroker. Errors: as for
+        """Register a broker process that has started. With KIP-966, a broker whose earlier process has not shut down
+        cleanly leaves ISR and ELR. Every other broker leaves the ISR, as if it were fenced first, except in releases
+        that do not notice a quick restart (RESTART_BEFORE_FENCING). Kafka: registerBroker. Errors: as for
         `must_accept`.
         """
         self.must_accept(broker)
@@ -212,7 +212,7 @@ class QuorumController:
 
     def fence(self, broker: int) -> None:
         """Fence a broker whose session has ended. Kafka: maybeFenceOneStaleBroker. Errors: `ClusterError`
-        if it is fenced, or its session lasts.
+        if the broker is fenced already, or its session lasts.
         """
         if self.image.brokers[broker].is_fenced:
             raise ClusterError(f"broker {broker} is fenced already")
@@ -221,8 +221,8 @@ class QuorumController:
         self._fence(broker)
 
     def fail_over(self) -> None:
-        """Another controller becomes active. It gives every unfenced broker a session; up to 4.0, fenced ones as well.
-        The new controller does not know the offsets that controlled shutdowns wait for. Kafka:
+        """Another controller becomes active. It gives a session to every unfenced broker; up to 4.0, also to every
+        fenced broker. It does not know the offsets for which controlled shutdowns wait. Kafka:
         ClusterControlManager.activate.
         """
         for broker, registered in enumerate(self.image.brokers):
@@ -243,9 +243,8 @@ class QuorumController:
     # Elections that an administrator, or a driver, asks for
 
     def elect(self, kind: Election, candidate: int) -> None:
-        """Hold an election, which the candidate has to win: the first replica in a preferred election, the first active
-        replica in an unclean one. A fail-over fences the leader. Errors: `ClusterError` if another or no broker is
-        elected.
+        """Hold an election. A preferred election elects the first replica; an unclean election the first active
+        replica; a fail-over fences the leader. Errors: `ClusterError` if the candidate does not win the election.
         """
         leader = self.image.partition.leader
         if kind is Election.FAIL_OVER:

@@ -5,8 +5,8 @@ In:  what happens to brokers; proposals of leaders; requests of an administrator
 Out: records of the partition, of brokers, and of min.insync.replicas, in the metadata log; answers to proposals.
 
 A record stands for one offset. A broker can have read the log up to any record: the records of one change are not
-always in one batch (ControllerResult.of). The controller never compares logs. A replica that is removed stays assigned
-until the reassignment completes, which does not depend on the ELR.
+always in one batch (ControllerResult.of). The controller never compares logs. A replica that a reassignment removes
+stays assigned until the reassignment completes. The ELR does not matter for the completion.
 
 Source: fact sheet, sections 4.5 to 4.9; KAFKA-15665 and KAFKA-19975 for the completion of a reassignment; Kafka:
 ReplicationControlManager (validateAlterPartitionData, ineligibleReplicasForIsr), PartitionChangeBuilder,
@@ -82,7 +82,7 @@ class MetadataLog:
 
 @dataclass(frozen=True)
 class PartitionChange:
-    """A change of the partition's record, which the controller may write. FAIL_OVER is Kafka's Election.ONLINE."""
+    """A change of the partition's record; `build` returns the new record. FAIL_OVER is Kafka's Election.ONLINE."""
 
     partition: PartitionRegistration
     """The record before the change."""
@@ -148,8 +148,9 @@ class PartitionChange:
         return trusted - self.target_isr
 
     def _elected(self, elr: frozenset[int]) -> tuple[int | None, bool]:
-        """The leader, and whether it may lack records. A valid leader stays, except in a preferred election; otherwise
-        the first valid broker in assignment order leads, or the last known leader if ISR and ELR are empty.
+        """Return the new leader (None if no broker can lead), and whether this leader may lack records. A valid leader
+        stays, except in a preferred election. Without a valid leader, the first valid broker in assignment order leads,
+        or the last known leader if ISR and ELR are empty.
         """
         order, leader = self.target.replicas, self.partition.leader
         if self.election is Election.PREFERRED and self._is_valid(order[0], elr):
@@ -175,13 +176,13 @@ class PartitionChange:
         return not (elr or self.target_isr) or (self.bug is Bug.LAST_KNOWN_LEADER_TOO_EARLY and self.may_lead(last))
 
     def _is_valid(self, replica: int, elr: Iterable[int]) -> bool:
-        """Whether a broker is in the ISR, or in the ELR if the ISR is empty; and is active, which is checked last.
-        Kafka: isValidNewLeader."""
+        """Whether a broker is in the ISR (in the ELR, if the ISR is empty), and is active; `may_lead`, which can raise
+        an error, is asked only about a member. Kafka: isValidNewLeader."""
         return (replica in self.target_isr or (not self.target_isr and replica in elr)) and self.may_lead(replica)
 
     def _starts_an_epoch(self) -> bool:
-        """Whether a leader that stays enters a new epoch: if a replica is removed, and before 3.6 if the ISR becomes
-        smaller. Kafka: triggerLeaderEpochBumpIfNeeded."""
+        """Whether a leader that stays enters a new epoch. Yes if a replica is removed; before 3.6, also if a member
+        leaves the ISR. Kafka: triggerLeaderEpochBumpIfNeeded."""
         if not set(self.partition.replicas) <= set(self.target.replicas):
             return self.bug is not Bug.REMOVAL_KEEPS_LEADER_EPOCH
         return self.switches.EPOCH_BUMP_ON_SHRINK and not self.partition.isr <= self.target_isr
@@ -222,8 +223,8 @@ def error_for(
 def _is_eligible(
     broker: int, broker_epoch: int | None, image: MetadataImage, switches: Switches, bug: Bug | None
 ) -> bool:
-    """Whether a broker may be in the ISR: it is active (KIP-841), and the process that has fetched is the registered
-    one (KIP-903), as far as the leader knows it.
+    """Whether a broker may be in the ISR: it is active (KIP-841), and `broker_epoch`, the epoch of the process that has
+    fetched, is that of the registered process, or is unknown to the leader (KIP-903).
     """
     registered, check = image.brokers[broker], switches.BROKER_STATE_CHECK
     if check >= BrokerStateCheck.FENCED and not registered.is_active:
@@ -263,8 +264,9 @@ def begun(present: Assignment, wanted: tuple[int, ...]) -> Assignment:
 
 
 def is_complete(assignment: Assignment, isr: frozenset[int], switches: Switches, bug: Bug | None) -> bool:
-    """Whether a reassignment is complete: this ISR has all added replicas and all replicas that stay. Those that stay
-    are not required up to 3.7 (KAFKA-15665), and since 4.3 only if it removes more replicas than it adds (KAFKA-19975).
+    """Whether a reassignment is complete: this ISR has all added replicas and all replicas that stay. Exceptions: the
+    added replicas are enough up to 3.7 (KAFKA-15665), and since 4.3 unless more replicas are removed than added
+    (KAFKA-19975).
     Kafka: maybeCompleteReassignment.
     """
     kept, target = isr - assignment.removing, frozenset(assignment.target)
@@ -382,7 +384,7 @@ class ReplicationControl:
         if self._bug is not Bug.CANCEL_KEEPS_ISR:
             isr -= self.partition.adding
         if not isr:
-            raise ClusterError("the reassignment cannot be cancelled: the ISR has only replicas that it adds")
+            raise ClusterError("cannot cancel the reassignment: the ISR has only replicas that the reassignment adds")
         self.write(self.change(target=reverted(assignment_of(self.partition)), target_isr=isr))
 
     def change_min_insync_replicas(self, least: int) -> None:
@@ -391,7 +393,7 @@ class ReplicationControl:
             self._write_min_insync_replicas(least)
 
     def write_cluster_min_insync_replicas(self) -> None:
-        """Set min.insync.replicas of the cluster, to any value: the topic has a value of its own, which stays."""
+        """Set min.insync.replicas of the cluster. The value does not matter: the topic keeps a value of its own."""
         self._write_min_insync_replicas(self._log.now.min_insync_replicas)
 
     def _write_min_insync_replicas(self, least: int) -> None:

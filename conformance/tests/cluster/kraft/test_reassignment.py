@@ -149,7 +149,7 @@ reassign 0 1 2; reassign 0 1; partition adding: [-|2]; partition removing: [-|2]
 4.1 replicas=4 assignment=01 log=abcde
 cancel_reassignment ! there is no reassignment to cancel; begin one
 reassign 2 3; replicate 2; kill 1 0; described: Leader: 2 Replicas: 2,3,0,1 Isr: 2 Elr: 0 LastKnownElr: -
-cancel_reassignment ! the ISR has only replicas that it adds
+cancel_reassignment ! the ISR has only replicas that the reassignment adds
 
 == a reassignment names registered brokers, each once
 4.3 log=abcde
