@@ -82,7 +82,7 @@ Pairs = RDD[tuple[int, bytes]]
 
 
 def partitioned(pairs: Pairs, shards: int) -> Pairs:
-    """Return the Arrow batches with each batch in the partition of its number. The union of such RDDs moves no data."""
+    """Return the Arrow batches, each in the partition of its number. A union of such RDDs moves no data."""
     return pairs.partitionBy(shards, int)
 
 
