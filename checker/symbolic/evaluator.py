@@ -79,8 +79,7 @@ class Evaluator:
         return self.circuit.both(self.alive, self.circuit.both(frame.entry, frame.branch))
 
     def _demand(self, literal: int) -> None:
-        """Require a literal at the current point: `error` becomes true if the point is reached and the literal is
-        false."""
+        """Require a literal here: `error` becomes true if the current point is reached and the literal is false."""
         if literal != TRUE:
             self.error = self.circuit.either(self.error, self.circuit.both(self._here(), -literal))
 
@@ -154,8 +153,7 @@ class Evaluator:
         return [(element, literal) for element, literal in cases if literal != FALSE]
 
     def targets(self, place: FieldLayout, indices: Sequence[Value]) -> list[tuple[int, int]]:
-        """Return the position of each cell that the indices can select, with a literal: the indices select this
-        cell."""
+        """Return the position of each cell that the indices can select, with a literal: the indices select it."""
         cells = [(0, TRUE)]
         for index, size in zip(indices, place.sizes, strict=True):
             elements = self.elements(index, size)
@@ -525,8 +523,7 @@ class Evaluator:
         condition: int = TRUE,
     ) -> Iterator[int]:
         """Set the variables of the generators to each possible combination of numbers, and yield a literal that is true
-        if the combination occurs. `around` returns the fold's path condition, which each value of the fold can
-        narrow."""
+        if the combination occurs. `around` returns the fold's path condition, which each value can narrow."""
         frame, both = self.frame, self.circuit.both
         self.circuit.budget.step()
         frame.branch = both(around(), condition)

@@ -193,8 +193,7 @@ class LinearArithmetic:
         return self.compare("==", a, element)
 
     def value(self, model: z3.ModelRef, a: Number) -> int:
-        """Return the value of a number in an assignment that Z3 found, in which a variable without a value counts as
-        0."""
+        """Return the value of a number in an assignment that Z3 found; a variable without a value counts as 0."""
         if isinstance(a, int):
             return a
         total = a.constant

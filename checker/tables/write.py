@@ -194,7 +194,8 @@ def rows_of(run: Run, edges: Iterable[Edge]) -> dict[str, list[TableRow]]:
 
 
 def run_key(run: Run, answer: Mapping[str, Any]) -> str:
-    """Return twelve hexadecimal digits: a digest of a search's settings, and of its limits if they cut it short."""
+    """Return a digest of a search's settings, and of the limits if one ended the search, as twelve hexadecimal
+    digits."""
     spark = answer["spark"] or {}
     limits = run.exploration.limits
     parts = {part.key: part for part in run.parts}
