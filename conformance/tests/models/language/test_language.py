@@ -773,7 +773,7 @@ BAD_DECLARATIONS = [
         "optional(...) takes numbers that start at 0, not at 1; start them at 0",
     ),
     (FIELD, "field(values=optional(optional(Node)))", "optional(...) contains another optional(...); write it once"),
-    (FIELD, "field(values=Flag, initially=2)", "odd starts with 2; give a value in 0..1"),
+    (FIELD, "field(values=Flag, initially=2)", "odd is initially 2; give a value in 0..1"),
     (ENTRY, "setting(200, '', most=2**31)", "-2147483648..2147483647"),
     (
         ENTRY,

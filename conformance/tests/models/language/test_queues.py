@@ -213,7 +213,7 @@ def test_a_queue_without_places_is_refused(tmp_path: Path) -> None:
     [
         ("1", "give a list, the oldest element first"),
         ("[0, 1, 2, 1]", "give at most 3 elements of the queue"),
-        ("[9]", r"turns\[0\] starts with 9; give a value in 0..2"),
+        ("[9]", r"turns\[0\] is initially 9; give a value in 0..2"),
         ("[-1, 0]", "give elements of the queue, which are whole numbers of at least 0"),
         ("{9: 0}", "give a list, the oldest element first"),
         ("[2, 0]", ""),
