@@ -211,8 +211,7 @@ class SimulationRequest:
 
 
 class Walkers:
-    """Takes the walks of one thread, group by group. If `is_over()`, called before each step, is true, the walks
-    end."""
+    """Takes the walks of one thread, group by group. The walks end if `is_over()` is true before a step."""
 
     def __init__(
         self, instance: Instance, kernel: Kernel, request: SimulationRequest, is_over: Callable[[], bool]
@@ -420,8 +419,7 @@ class _Walking:
         self.running: deque[Future[Tally]] = deque()
 
     def tallies(self, look: Callable[[float], None]) -> Iterator[Tally]:
-        """Yield the tally of each group, in order, until the time ends; call `look` meanwhile with the seconds so
-        far."""
+        """Yield the tally of each group, in order, until the time ends; meanwhile call `look` with the time so far."""
         while not self._is_over() or self.running:
             while self.groups and len(self.running) <= self.threads and not self._is_over():
                 self.running.append(self.pool.submit(self._walk, self.groups.popleft()))

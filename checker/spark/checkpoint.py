@@ -85,8 +85,7 @@ SCHEMA = "depth int, chunk int, first long, size long, blob binary, sum long"
 
 
 class Checkpoints:
-    """The checkpoints of one search. Raises UsageError if the folder has another search's checkpoints or other
-    files."""
+    """The checkpoints of one search. Raises UsageError if the folder belongs to another search or has other files."""
 
     def __init__(self, session: Session, name: str, question: Mapping[str, Any]) -> None:
         self.session = session

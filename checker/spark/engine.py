@@ -92,8 +92,7 @@ class PartitionedStates:
         return self.count * (16 * self.words + 16)
 
     def found_by(self, first: int, steps: int) -> NDArray[np.int64]:
-        """Return, by step number, how many states each step discovered, without the start states, of which there are
-        `first`."""
+        """Return, by step number, how many states each step discovered, without the start states (`first` of them)."""
         assert not self.levels or first == self.levels[0].size, "the states to start from are not stored yet"
         counts = np.zeros(steps, np.int64)
         for level in self.levels[1:]:
@@ -297,8 +296,7 @@ class SparkCarrier(Carrier):
     # ------------------------------------------------------------------------------------------------- checkpoints
 
     def close_level(self) -> None:
-        """Write a checkpoint if 8 levels or 60 s have passed since the last; read the levels from the new
-        checkpoint."""
+        """Write a checkpoint if the last is 8 levels or 60 s old, and read the levels from the new checkpoint."""
         levels = self.visited.levels
         since = len(levels) - self.kept
         is_late = time.monotonic() - self.kept_at > SECONDS_BETWEEN_CHECKPOINTS
@@ -324,8 +322,8 @@ class SparkCarrier(Carrier):
             levels[depth].ordered = checkpoints.ordered(depth, self.shards)
 
     def _take_up(self, checkpoints: Checkpoints, last: int) -> None:
-        """Load the states of all levels in the checkpoint at depth `last` into the shards, to continue at this
-        depth."""
+        """To continue at depth `last`, load the states of all levels in the checkpoint of this depth into the
+        shards."""
         self.visited.by_shard.append(checkpoints.by_shard(last, self.shards).persist(KEPT))
         self.portions, self.kept, self.kept_at = len(self.visited.by_shard), last + 1, time.monotonic()
 

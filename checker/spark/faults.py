@@ -72,7 +72,7 @@ RULES: Mapping[type[UsageError] | type[SparkLostError], Mapping[str, str]] = {
             "Spark does not know this master: write --master as local[N], spark://HOST:PORT, yarn or k8s://..."
         ),
         r"HADOOP_CONF_DIR or YARN_CONF_DIR": (
-            "--master yarn: Spark reads the settings of the cluster from HADOOP_CONF_DIR or YARN_CONF_DIR; set one"
+            "--master yarn: Spark reads the settings of the cluster from HADOOP_CONF_DIR or YARN_CONF_DIR: set either"
         ),
     },
     SparkLostError: {
@@ -89,8 +89,8 @@ RULES: Mapping[type[UsageError] | type[SparkLostError], Mapping[str, str]] = {
             "a task was tried several times, and lost its executor each time ({0}): read the executor's log"
         ),
         r"FetchFailed|MetadataFetchFailed|Shuffle block .* not found": (
-            "a stage was tried several times, and executors were lost with their shuffle files each time: read their"
-            " logs"
+            "a stage was tried several times, and executors were lost with their shuffle files each time: read the"
+            " executors' logs"
         ),
         (
             r"SparkContext was shut ?down|stopped SparkContext"

@@ -56,7 +56,7 @@ class LevelTask:
 @dataclass(frozen=True)
 class Expanded:
     """What a task reports after it has expanded a chunk: the number of successors (`generated`), how often each action
-    was taken (`fired`), and results of properties, in which the states of a level are numbered from 0."""
+    was taken (`fired`), and the results of properties, which number the states of the level from 0."""
 
     generated: int
     fired: tuple[int, ...]

@@ -317,8 +317,8 @@ class Merge:
         return Findings(found, permitted, erred, Carrier.without_stores.format(prop.kind.value))
 
     def _end(self, declared: Mapping[str, Findings]) -> float:
-        """Return the depth at which a single search would end with every property decided; infinity if there is no such
-        depth."""
+        """Return the depth at which every property is decided, so that a single search would end; infinity if there is
+        none."""
         paths = [findings.found.path for findings in declared.values()]
         if self.count_all or not paths:
             return float("inf")

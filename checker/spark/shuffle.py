@@ -119,7 +119,7 @@ class ShuffleWriter:
 
     def send(self, count: int, columns: Columns) -> Iterator[tuple[int, bytes]]:
         """Sort the first `count` states of `batch` by shard, and yield the Arrow batches that are full. A state that
-        was sent shortly before is dropped."""
+        equals a recently sent state is dropped."""
         self.lane.sort(count)
         rows = self.batch.states[: count * self.words].reshape(-1, self.words)
         for shard in range(self.shards):

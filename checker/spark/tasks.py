@@ -175,8 +175,7 @@ def facts() -> dict[str, str]:
 
 
 def difference(host: str, here: Mapping[str, str], there: Mapping[str, str]) -> str | None:
-    """Return the message about the first difference between a host's `facts` and the driver's; None if all are
-    equal."""
+    """Return the message about the first difference between a host's `facts` and the driver's; None if all match."""
     for name, ours in here.items():
         theirs = there.get(name, "none")
         if theirs != ours:

@@ -344,8 +344,8 @@ def _one_hot(cases: Mapping[int, int]) -> Number:
 
 
 def _above_0(a: Number) -> Number:
-    """Return a number, known to be above 0, without its values up to 0: their literals are false, but may not be the
-    constant FALSE."""
+    """Return a number that is above 0 without its values up to 0, whose literals are false, but perhaps not
+    constant."""
     if isinstance(a, int) or min(_values(a)) > 0:
         return a
     return OneHotInteger({value: literal for value, literal in _cases(a).items() if value > 0})

@@ -194,8 +194,7 @@ def rows_of(run: Run, edges: Iterable[Edge]) -> dict[str, list[TableRow]]:
 
 
 def run_key(run: Run, answer: Mapping[str, Any]) -> str:
-    """Return a digest of a search's settings, and of the limits if one ended the search, as twelve hexadecimal
-    digits."""
+    """Return a digest of a search's settings, and of the limits if one ended the search: twelve hexadecimal digits."""
     spark = answer["spark"] or {}
     limits = run.exploration.limits
     parts = {part.key: part for part in run.parts}

@@ -971,8 +971,7 @@ class Instance:
         return tuple(self.size_of(domain) for domain in self.model.domains)
 
     def python(self, function: Function) -> Callable[..., Any]:
-        """Return the function that CPython calls for `function`, in which a domain's name is the range of its
-        elements."""
+        """Return the function that CPython calls for `function`; in it, a domain's name means the range of elements."""
         if not function.needs_sizes:
             return function.python
         if function not in self._python:
@@ -1072,8 +1071,7 @@ class Instance:
         return "initial_states" in vars(self)
 
     def like(self, other: Instance) -> Instance:
-        """Copy the initial states of `other`, an instance that differs only in its actions, and return this
-        instance."""
+        """Copy the initial states of `other`, an instance that differs only in actions, and return this instance."""
         if other.is_enumerated:
             vars(self)["initial_states"] = other.initial_states
         return self

@@ -70,7 +70,7 @@ class FieldLayout:
         if length == len(row):
             cure = "guard the step with len(...), or give the queue a larger most="
             raise ModelError(f"{self.name} is full with {length} elements; {cure}")
-        what = f"the length of {self.name} is {length}, and an element beyond it is used"
+        what = f"the length of {self.name} is {length}, and an element beyond this length is used"
         raise ModelError(f"{what}; test the index with len(...) before it is used")
 
     def index(self, depth: int, index: int) -> int:
@@ -89,8 +89,8 @@ class FieldLayout:
         return int(value)
 
     def spell(self, value: int) -> str:
-        """Return a cell's value as text. A cell of a queue is shown as the element at this place, or as - if the place
-        is empty."""
+        """Return a cell's value as text; for a cell of a queue, the element at this place, or - if the place is
+        empty."""
         contents = self.field.contents
         if contents is None or contents.filler is None:
             return spell_value(self.field.values, value)
@@ -507,7 +507,7 @@ class _ArrayView:
 
 
 def _part(cells: list[int], layout: FieldLayout, offset: int, depth: int) -> Any:
-    """Return a field with its first `depth` indices: a value, a set, a queue, or an array of these."""
+    """Return what the first `depth` indices of a field select: a value, a set, a queue, or an array of these."""
     if depth == len(layout.sizes):
         return _load(cells, layout, offset)
     row = _ArrayView(cells, layout, offset, depth)
@@ -534,8 +534,7 @@ def _load(cells: list[int], layout: FieldLayout, offset: int) -> int | bool:
 
 @dataclass(slots=True, eq=False, repr=False)
 class SetView(AbstractSet[int]):
-    """A set of numbers in 0..size-1 in a state: `row[i]` is true if i is an element. Sets compare like Python's
-    sets."""
+    """A set of numbers in 0..size-1 in a state: `row[i]` is true if i is in the set. Sets compare as in Python."""
 
     row: Any
     size: int
@@ -605,7 +604,7 @@ class QueueView:
             what = f"append to {self.name}, which is full with {length} elements"
             raise ModelError(f"{what}; guard the step with len(...), or give the queue a larger most=")
         if element == self.filler:
-            what = f"{int(element)} is appended to {self.name}, whose elements are all greater"
+            what = f"{int(element)} is appended to {self.name}, whose elements can only be greater"
             raise ModelError(f"{what}; guard the step")
         self.row[length] = element
 
@@ -626,7 +625,7 @@ class QueueView:
 
 
 class Members(SetView):
-    """A subset as an argument of an action; `chosen[element]` and `element in chosen` say whether it has the
+    """A subset as an action's argument; `chosen[element]` and `element in chosen` say whether the subset has the
     element."""
 
     __slots__ = ()

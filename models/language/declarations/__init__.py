@@ -481,8 +481,8 @@ class Set:
 
     @cached_property
     def axis(self) -> type[Domain]:
-        """The domain of the elements, which is the last index of a field that holds such sets. All sets of members of
-        one enumeration share one domain."""
+        """The domain of the elements, over which the last index of a field of sets ranges. All sets of members of one
+        enumeration share one domain."""
         if issubclass(self.of, IntEnum) and self.of not in _MEMBERS:
             size = ends_of(self.of)[1] + 1
             _MEMBERS[self.of] = types.new_class(self.of.__name__, (Domain,), {"size": size})
@@ -493,7 +493,7 @@ class Set:
 
     @property
     def element(self) -> Values:
-        """The values that one element of such a set can have."""
+        """The values that an element of the set can have."""
         return as_values(self.of)
 
     def __repr__(self) -> str:
@@ -520,9 +520,9 @@ class Set:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Queue:
-    """A field's contents: a queue of at most `most` elements, each one of the values `of`. A queue has one cell for
-    each place; the oldest element is in the first. The places after the last element hold the filler, a number below
-    all elements, so equal queues have equal cells."""
+    """A field's contents: a queue of at most `most` elements, each of which has one of the values `of`. A queue has one
+    cell for each place; the oldest element is in the first. The places after the last element hold the filler, a number
+    below all elements, so equal queues have equal cells."""
 
     word: ClassVar[str] = "queue"
     example: ClassVar[str] = "Queue(of=Node, most=3)"
@@ -543,7 +543,7 @@ class Queue:
 
     @cached_property
     def axis(self) -> type[Domain]:
-        """The domain of the queue's places (0 is the first), which is the last index of a field that holds queues."""
+        """The domain of the queue's places (0 is the first), over which the last index of a field of queues ranges."""
         return types.new_class("Place", (Domain,), {"size": self.most})
 
     @property

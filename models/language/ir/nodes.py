@@ -315,8 +315,7 @@ class Call(Node):
 
 
 class NotInTheCoreError(Exception):
-    """Raised if an engine reads an operation on a set or queue: engines read `Routine.body`, which has cells
-    instead."""
+    """Raised if an engine reads an operation on a set or queue; engines read `Routine.body`, which has only cells."""
 
 
 class Collection(Node):

@@ -269,7 +269,7 @@ class Reader:
 
     def read(self, python: types.FunctionType, depth: int = 0) -> Function:
         """Return the function `python` as a `Function`. `depth` is the nesting of the call if another function calls
-        it. Raises LanguageError if `python` is not in the language."""
+        `python`. Raises LanguageError if `python` is not in the language."""
         if python not in self._read:
             if python in self._reading:
                 code = python.__code__
@@ -532,7 +532,7 @@ class FunctionReader:
     def writes_to(self, node: ast.AST, state: str, field: str) -> None:
         """Note that the function writes `field` of `state`. Refuses a state that the function can only read."""
         if state != "s":
-            what = f"the state `{state}` is written, but a function can only read it"
+            what = f"the state `{state}` is written, but the function can only read this state"
             raise self.error(node, what, "write only the state `s` of an action")
         self.writes.add(field)
         self.is_written = True
@@ -1023,7 +1023,7 @@ class FunctionReader:
         self.functions[name] = self.called(python, call)
         routine = self.functions[name].routine
         if call.keywords or len(call.args) != len(routine.parameters):
-            what = f"{name}(...) must get {len(routine.parameters)} arguments by position, and gets others"
+            what = f"{name}(...) must get {len(routine.parameters)} arguments by position, but does not"
             raise self.error(call, what, "pass every argument by position")
         passed = zip(routine.parameters, call.args, strict=True)
         arguments = tuple(self._argument(name, parameter, argument) for parameter, argument in passed)
@@ -1157,7 +1157,7 @@ class FunctionReader:
         what, hint = f"a {word} has no `{change}`", CHANGED[word].format(text)
         if change in CHANGES[word] and is_statement:
             count = CHANGES[word][change]
-            what = f"`{change}` takes {count} element{'s' * (count != 1)}, but this call gives another number"
+            what = f"`{change}` takes {count} element{'s' * (count != 1)}, but this call passes more or fewer"
             hint = f"write {text}.{change}(...)" if word == "set" else hint
         elif change == "popleft" and word == "queue":
             what = f"`{text}.popleft()` is a part of an expression"

@@ -220,14 +220,14 @@ IN_AN_ACTION = [
     ("a = WORD(1)  # <-", "`WORD(...)` cannot be called here; call helpers of the modelling language"),
     ("a = s.f()  # <-", "`s.f(...)` does not call a plain name; call helpers by their plain name"),
     ("a = (lambda: 1)()  # <-", "call helpers by their plain name"),
-    ("a = one()  # <-", "one(...) must get 1 arguments by position, and gets others; pass every argument by position"),
+    ("a = one()  # <-", "one(...) must get 1 arguments by position, but does not; pass every argument by position"),
     (
         "a = one(s, 1)  # <-",
-        "one(...) must get 1 arguments by position, and gets others; pass every argument by position",
+        "one(...) must get 1 arguments by position, but does not; pass every argument by position",
     ),
     (
         "a = one(s=s)  # <-",
-        "one(...) must get 1 arguments by position, and gets others; pass every argument by position",
+        "one(...) must get 1 arguments by position, but does not; pass every argument by position",
     ),
     (
         "a = one(s.f)  # <-",
@@ -517,10 +517,10 @@ WHOLE_FUNCTIONS = {
     "write them as (s) or (before, after) or (before, after, taken)": (
         "@sometimes\ndef p(taken):  # <-\n    return True",
     ),
-    "the state `after` is written, but a function can only read it; write only the state `s` of an action": (
+    "the state `after` is written, but the function can only read this state; write only the state `s` of an action": (
         "@always_step\ndef p(before, after):\n    after.f = True  # <-\n    return True",
     ),
-    "the state `before` is written, but a function can only read it; write only the state `s` of an action": (
+    "the state `before` is written, but the function can only read this state; write only the state `s` of an action": (
         "@always_step\ndef p(before, after):\n    before.f = True  # <-\n    return True",
     ),
     "`taken` is used as a value; compare `taken` with an action: taken == name": (
