@@ -322,8 +322,7 @@ class SparkCarrier(Carrier):
             levels[depth].ordered = checkpoints.ordered(depth, self.shards)
 
     def _take_up(self, checkpoints: Checkpoints, last: int) -> None:
-        """To continue at depth `last`, load the states of all levels in the checkpoint of this depth into the
-        shards."""
+        """To continue at depth `last`, load the states of all levels in this depth's checkpoint into the shards."""
         self.visited.by_shard.append(checkpoints.by_shard(last, self.shards).persist(KEPT))
         self.portions, self.kept, self.kept_at = len(self.visited.by_shard), last + 1, time.monotonic()
 

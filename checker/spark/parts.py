@@ -318,7 +318,7 @@ class Merge:
 
     def _end(self, declared: Mapping[str, Findings]) -> float:
         """Return the depth at which every property is decided, so that a single search would end; infinity if there is
-        none."""
+        no such depth."""
         paths = [findings.found.path for findings in declared.values()]
         if self.count_all or not paths:
             return float("inf")

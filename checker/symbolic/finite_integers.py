@@ -344,7 +344,7 @@ def _one_hot(cases: Mapping[int, int]) -> Number:
 
 
 def _above_0(a: Number) -> Number:
-    """Return a number that is above 0 without its values up to 0, whose literals are false, but perhaps not
+    """Return a number, always above 0, without its values up to 0: their literals are false, but need not be
     constant."""
     if isinstance(a, int) or min(_values(a)) > 0:
         return a
