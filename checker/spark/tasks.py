@@ -102,8 +102,8 @@ def values_of(statistics: TaskStatistics) -> Mapping[Any, Any]:
 def results_of(
     session: Session, tasks: Sequence[T], run: Callable[[T], R], look: Callable[[int], object]
 ) -> Iterator[tuple[int, R]]:
-    """Call `run` for each task on an executor, and yield the task's position and result soon after it has ended. Every
-    0.2 s, `look` is called with the number of finished tasks. Results must be small: they are sent as statistics.
+    """For each task, call `run` on an executor, and yield the task's position and result soon after the task has ended.
+    Every 0.2 s, `look` is called with the number of finished tasks. Results must be small: they are sent as statistics.
     Ctrl-C cancels the tasks. Raises SparkLostError or UsageError if Spark fails, and every exception of `run`."""
     statistics, yielded = task_statistics(session.context), set[int]()
 

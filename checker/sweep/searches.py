@@ -235,7 +235,7 @@ KERNELS = Kernels()
 
 def search_case(case: Case, progress: ProgressLine | None = None, signals: Sequence[int] = ()) -> PlainData:
     """Run one search and return its result as plain data. `signals` is empty until Ctrl-C is pressed. Raises
-    KeyboardInterrupt, and UsageError if the model's files differ in this process."""
+    KeyboardInterrupt, and UsageError if this process reads another version of the model's files."""
     instance = case.subject.instance()
     budget = Budget(case.limits.seconds, case.limits.memory)
     try:

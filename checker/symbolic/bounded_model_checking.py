@@ -10,7 +10,7 @@ this order.
 
 A step that leaves a declared range violates `in_range`, and no path continues after this step. The formulas exclude
 such steps only from the depth of the first such step on, so models without such steps pay nothing. As in the explicit
-search, a state without a step violates `deadlock` only at a depth from which steps are taken.
+search, a state without a step violates `deadlock` only at a depth whose states are expanded.
 """
 
 from __future__ import annotations

@@ -314,7 +314,7 @@ class Evaluator:
 
     def _side(self, condition: int, body: Sequence[ir.Statement], values: dict[ir.Variable, Value]) -> Side:
         """Execute statements under a further condition, starting with the given values of variables, and return the
-        result. The current cells and values do not change."""
+        resulting `Side`. The current cells and values do not change."""
         frame = self.frame
         branch, outer, cells = frame.branch, frame.values, [state.cells for state in frame.states]
         frame.branch, frame.values = self.circuit.both(branch, condition), values

@@ -206,9 +206,8 @@ class InitialChoice:
     """The choice of an initial state, as formulas: the cells of the chosen state, and the condition that exactly one
     state is chosen.
 
-    `places` are decisions that determine the order of initial states: of two states, the one with the smaller option at
-    the first decision in which they differ has the smaller number. `number` returns the state's number in an
-    assignment.
+    `places` are decisions that determine the order of initial states: if two states differ first in decision i, the
+    state with the smaller option there has the smaller number. `number` returns the state's number in an assignment.
     """
 
     cells: Sequence[Value]

@@ -164,7 +164,7 @@ def _refuse_stranger(path: Path, table: Table) -> None:
     if not version or (version == str(VERSION) and schema.names != [column.name for column in table.columns]):
         raise UsageError(f"{path}: was not written by isrcheck; {CURE}")
     if version != str(VERSION):
-        raise UsageError(f"{path}: has version {version[:20]} of the tables, but isrcheck writes {VERSION}; {CURE}")
+        raise UsageError(f"{path}: has version {version[:20]} of the tables, not version {VERSION}; {CURE}")
 
 
 # ------------------------------------------------------------------------------------------------- the rows of a search

@@ -606,7 +606,7 @@ def assemble(
         unknown = set(switches) - set(entries)
         if unknown:
             what = f"protocol {protocol} sets {', '.join(sorted(unknown))}, which the model does not declare"
-            raise ModelError(f"{path}: {what}; declare it as a switch")
+            raise ModelError(f"{path}: {what}; declare them as switches")
         values = {switch_name: number(value) for switch_name, value in switches.items()}
         says = inspect.getdoc(own_modules[0] if len(own_modules) == 1 else bases[0]) or ""
         protocols[protocol] = Protocol(protocol, escaped_lines(says), values, chosen)

@@ -436,7 +436,7 @@ class Meanings(Protocol):
         """The fields that hold records, by name."""
 
     def setting(self, name: str) -> int | bool:
-        """Return the value of an entry of the configuration. Raises NoEntryError."""
+        """Return the value of an entry of the configuration. Raises NoEntryError for an unknown entry."""
 
     def size_of(self, domain: type[Domain]) -> int:
         """Return the number of elements of a domain."""

@@ -977,5 +977,5 @@ def _refuse_parameters(each: Sequence[Any], where: str, actions: Mapping[str, Do
                 raise LanguageError(f"{where}: {what}; {have}")
             first = next(iter(actions))
             if domains[name] is not actions[first][name]:
-                what = f"fair= is for each {name}, whose domain is not the same in {first} and {action}"
+                what = f"fair= names the parameter {name}, whose domains in {first} and {action} differ"
                 raise LanguageError(f"{where}: {what}; give the parameter the same domain in both actions")

@@ -421,8 +421,8 @@ def place_in(path: str, holder: str, name: str) -> str:
 
 @cache
 def _bound_at(path: str, name: str, holder: str = "") -> int:
-    """Return the last line of a file that defines or assigns `name`: outside of classes; with `holder`, in this class
-    or, if no line in this class does, in another class. If there is no such line, return 1."""
+    """Return the last line of a file that defines or assigns `name`: outside of classes; with `holder`, in the class of
+    this name or, if no line there does, in another class. If there is no such line at all, return 1."""
     try:
         lines = text_of(path).tree.body
     except (OSError, SyntaxError, ValueError):

@@ -645,7 +645,7 @@ def test_a_variant_cannot_set_undeclared_entries(tmp_path: Path) -> None:
     base, swap, _ = base_and_variant(tmp_path, "")
     with pytest.raises(
         ModelError,
-        match=r"base\.py: protocol swapped sets FENCING, which the model does not declare; declare it as a switch",
+        match=r"base\.py: protocol swapped sets FENCING, which the model does not declare; declare them as switches",
     ):
         assemble("mine", base, {"swapped": (swap, {"FENCING": True})})
 
