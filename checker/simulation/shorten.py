@@ -38,8 +38,8 @@ def shortened(
     limits: Limits,
     report: Report = lambda what, seconds: None,
 ) -> StepPath:
-    """Return the shortest path found in time that ends like `path`: `prop` fails, fails permittedly, or is reached, as
-    `kind` says. Raises KeyboardInterrupt."""
+    """Return the shortest path found in time that ends like `path`: with a violation, a permitted failure, or a state
+    that reaches `prop`, as `kind` says. Raises KeyboardInterrupt."""
     started = time.monotonic()
     deadline = float("inf") if limits.seconds is None else started + limits.seconds
     best, at = path, path.depth - 1

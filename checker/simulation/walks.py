@@ -97,7 +97,7 @@ class Tally:
 
 @dataclass(frozen=True)
 class ValuesSeen:
-    """How many values a field declares, how many of them it had in visited states, and the other values (`missing`)."""
+    """How many values a field declares, how many of them occurred in visited states, and which did not (`missing`)."""
 
     declared: int
     seen: int
@@ -211,7 +211,7 @@ class SimulationRequest:
 
 
 class Walkers:
-    """Takes the walks of one thread, group by group. Before each step, it calls `is_over` and ends if that is true."""
+    """Takes the walks of one thread, group by group. The walks end if `is_over()` is true before a step."""
 
     def __init__(
         self, instance: Instance, kernel: Kernel, request: SimulationRequest, is_over: Callable[[], bool]
@@ -334,7 +334,7 @@ class _PathOf:
     depth: int
 
     def least(self, entries: Iterable[Entry]) -> StepPath | None:
-        """Return the least path to one of the states or steps in the kernel's `entries`; None if all are empty."""
+        """Return the least path to a state or a step in the kernel's `entries`; None if all entries are empty."""
         paths = [self._path(entry) for entry in entries if entry.count]
         return min(paths, key=lambda path: path.order, default=None)
 
@@ -364,7 +364,7 @@ def simulate(
     threads: int = 1,
 ) -> Simulation:
     """Take walks until all are done, every property is decided, the deadline (of time.monotonic) is reached, or Ctrl-C
-    is pressed, and return the result. It includes the steps of unfinished walks."""
+    is pressed, and return the result, which includes the steps of unfinished walks."""
     asked = {"asked": request.walks, "depth": request.depth, "seed": request.seed, "weights": dict(request.weights)}
     simulation = Simulation.of(instance, instance=instance, **asked)
     walking = _Walking(instance, kernel, request, deadline, threads)
@@ -419,7 +419,7 @@ class _Walking:
         self.running: deque[Future[Tally]] = deque()
 
     def tallies(self, look: Callable[[float], None]) -> Iterator[Tally]:
-        """Yield the tally of each group, in order, until the time ends; meanwhile call `look` with the seconds."""
+        """Yield the tally of each group, in order, until the time ends; meanwhile call `look` with the time so far."""
         while not self._is_over() or self.running:
             while self.groups and len(self.running) <= self.threads and not self._is_over():
                 self.running.append(self.pool.submit(self._walk, self.groups.popleft()))

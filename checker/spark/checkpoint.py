@@ -85,7 +85,7 @@ SCHEMA = "depth int, chunk int, first long, size long, blob binary, sum long"
 
 
 class Checkpoints:
-    """The checkpoints of one search. Raises UsageError if the folder has other files, or those of another search."""
+    """The checkpoints of one search. Raises UsageError if the folder belongs to another search or has other files."""
 
     def __init__(self, session: Session, name: str, question: Mapping[str, Any]) -> None:
         self.session = session
@@ -121,7 +121,7 @@ class Checkpoints:
 
     def newest(self, most: int | None) -> dict[str, Any] | None:
         """Return the counts and results in the newest checkpoint of depth `most` or less; None if there is no such
-        checkpoint. Raises UsageError if its file is damaged."""
+        checkpoint. Raises UsageError if the checkpoint's file is damaged."""
         names = self.folder.names()
         depths = [int(name[6:-5]) for name in names if re.fullmatch(r"depth-[0-9]{4}\.json", name)]
         depths = [depth for depth in depths if most is None or depth <= most]
@@ -168,7 +168,7 @@ class Checkpoints:
             raise self._damaged(_levels(last))
 
     def _listed(self, last: int, chunks: Mapping[int, Sequence[int]]) -> str:
-        """The digest of the rows of the checkpoint at depth `last`. Raises UsageError if rows are missing."""
+        """Return the digest of the rows of the checkpoint at depth `last`. Raises UsageError if rows are missing."""
         wanted = [
             (depth, chunk, first, min(BLOB_STATES, size - first))
             for depth, sizes in chunks.items()
@@ -181,13 +181,13 @@ class Checkpoints:
         return hashlib.sha256(json.dumps([_levels(last), rows]).encode()).hexdigest()
 
     def ordered(self, depth: int, shards: int) -> Pairs:
-        """Return the stored level at a depth as Arrow batches with their chunk's number, in breadth-first order."""
+        """Return the level at a depth, in breadth-first order, as Arrow batches, each with the number of its chunk."""
         last = min(last for last in self.written if last >= depth)
         rows: RDD[Any] = self._rows(last).where(f"depth = {depth}").select("chunk", "blob", "sum").rdd
         return partitioned(rows.map(_pair), shards).mapPartitions(_in_order, preservesPartitioning=True)
 
     def by_shard(self, last: int, shards: int) -> Pairs:
-        """Return the states of all levels in the checkpoint at depth `last`, as Arrow batches with their shard."""
+        """Return the states of all levels in the checkpoint at depth `last`, as Arrow batches, each with its shard."""
         rows: RDD[Any] = self._rows(last).select("depth", "blob", "sum").rdd
         return partitioned(rows.mapPartitions(partial(_by_hash, shards)), shards)
 

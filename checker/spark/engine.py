@@ -76,7 +76,7 @@ class PartitionedStates:
         self.firsts = [0]
 
     def append(self, level: StoredLevel, by_shard: Iterable[Pairs]) -> None:
-        """Add a level. `by_shard` has the states that `self.by_shard` lacks, as RDDs with one partition per shard."""
+        """Add a level. `by_shard` is appended to `self.by_shard`: RDDs with new states, one partition per shard."""
         self.levels.append(level)
         self.by_shard += by_shard
         self.firsts.append(self.firsts[-1] + level.size)
@@ -92,7 +92,7 @@ class PartitionedStates:
         return self.count * (16 * self.words + 16)
 
     def found_by(self, first: int, steps: int) -> NDArray[np.int64]:
-        """Return, by step number, how many states each step discovered; the `first` start states are left out."""
+        """Return, by step number, how many states each step discovered, without the start states (`first` of them)."""
         assert not self.levels or first == self.levels[0].size, "the states to start from are not stored yet"
         counts = np.zeros(steps, np.int64)
         for level in self.levels[1:]:
@@ -283,8 +283,7 @@ class SparkCarrier(Carrier):
             raise OutOfTime
 
     def check(self, first: int, last: int) -> None:
-        """Check the properties of the newest level's states: the tasks that sorted the level have already evaluated
-        them, so this adds their results."""
+        """Add the results of the properties in the newest level's states, found by the tasks that sorted the level."""
         if not self.visited.levels:  # time was over before the first level was complete
             return
         offsets = self.visited.levels[-1].offsets
@@ -297,7 +296,7 @@ class SparkCarrier(Carrier):
     # ------------------------------------------------------------------------------------------------- checkpoints
 
     def close_level(self) -> None:
-        """Write a checkpoint if 8 levels or 60 s have passed since the last one, and read the levels from it."""
+        """Write a checkpoint if the last is 8 levels or 60 s old, and read the levels from the new checkpoint."""
         levels = self.visited.levels
         since = len(levels) - self.kept
         is_late = time.monotonic() - self.kept_at > SECONDS_BETWEEN_CHECKPOINTS
@@ -323,12 +322,12 @@ class SparkCarrier(Carrier):
             levels[depth].ordered = checkpoints.ordered(depth, self.shards)
 
     def _take_up(self, checkpoints: Checkpoints, last: int) -> None:
-        """Load the states of all levels in the checkpoint at depth `last` into the shards, and continue from there."""
+        """To continue at depth `last`, load the states of all levels in this depth's checkpoint into the shards."""
         self.visited.by_shard.append(checkpoints.by_shard(last, self.shards).persist(KEPT))
         self.portions, self.kept, self.kept_at = len(self.visited.by_shard), last + 1, time.monotonic()
 
     def _restore(self, checkpoints: Checkpoints, statistics: Mapping[str, Any]) -> None:
-        """Restore the levels and results of an earlier run; `check` later adds the results about its newest level."""
+        """Restore the levels and results of an earlier run; `check` later adds the results of the newest level."""
         self.shards, self.taken_up = statistics["shards"], checkpoints.written[-1]
         for depth, (chunks, by_steps) in enumerate(statistics["levels"]):
             stored = StoredLevel(checkpoints.ordered(depth, self.shards), tuple(chunks), dict(by_steps))
@@ -351,7 +350,8 @@ def explore_on_spark(
     report: Callable[[Progress], None],
 ) -> tuple[Exploration, SparkSummary]:
     """Search an instance within limits; the time limit does not include the start of Spark. If Spark fails during the
-    search, the result covers the search until then. Raises UsageError, as for executors with other code."""
+    search, the result covers the search until the failure. Raises UsageError, as for executors with other code than the
+    driver."""
     require_same(session)
     request, spread = SearchRequest(count_all=count_all), None
 

@@ -72,7 +72,7 @@ RULES: Mapping[type[UsageError] | type[SparkLostError], Mapping[str, str]] = {
             "Spark does not know this master: write --master as local[N], spark://HOST:PORT, yarn or k8s://..."
         ),
         r"HADOOP_CONF_DIR or YARN_CONF_DIR": (
-            "--master yarn: Spark reads the settings of the cluster from HADOOP_CONF_DIR or YARN_CONF_DIR; set one"
+            "--master yarn: Spark reads the settings of the cluster from HADOOP_CONF_DIR or YARN_CONF_DIR: set either"
         ),
     },
     SparkLostError: {
@@ -89,8 +89,8 @@ RULES: Mapping[type[UsageError] | type[SparkLostError], Mapping[str, str]] = {
             "a task was tried several times, and lost its executor each time ({0}): read the executor's log"
         ),
         r"FetchFailed|MetadataFetchFailed|Shuffle block .* not found": (
-            "a stage was tried several times, and executors were lost with their shuffle files each time: read their"
-            " logs"
+            "a stage was tried several times, and executors were lost with their shuffle files each time: read the"
+            " executors' logs"
         ),
         (
             r"SparkContext was shut ?down|stopped SparkContext"
@@ -127,7 +127,7 @@ def _came_of_an_interrupt(error: BaseException | None) -> bool:
 
 
 def explanation(error: Exception, evidence: Evidence) -> Exception:
-    """Return the exception with a one-line message that replaces an error of Spark."""
+    """Return the exception to raise in place of an error of Spark; its message is one line."""
     text, is_whole = _text_of(error)
     ours = _ours(text)
     if ours is not None:
@@ -155,7 +155,7 @@ def explanation(error: Exception, evidence: Evidence) -> Exception:
 
 
 def innermost(text: str) -> str:
-    """Return the line of an error text of Java or Python that names the first cause, shortened to LONGEST_CAUSE."""
+    """Return the line that names the first cause in an error text of Java or Python, shortened to LONGEST_CAUSE."""
     raised = _last_raised(text)
     if raised is None:
         causes = re.findall(r"^(?:Caused by: |Exception in thread \S+ |: )([\w.$]+: \S.*)$", text, re.MULTILINE)
@@ -195,7 +195,7 @@ def _is_of_spark(error: Exception, evidence: Evidence) -> bool:
 
 
 def _text_of(error: Exception) -> tuple[str, bool]:
-    """Return the full text of an error, and whether the text is complete; it is not if Java did not answer."""
+    """Return the full text of an error, and whether the text is complete: False if Java did not answer."""
     if isinstance(error, ConnectionError | EOFError):
         return f"{type(error).__name__}: {error}", False
     try:
@@ -225,7 +225,7 @@ def _how(java: subprocess.Popen[bytes] | None) -> str:
 
 
 def _keep(text: str, folder: Path | None) -> str:
-    """Store the full text of an error in a file; return the end of the message, which names the file."""
+    """Store the full text of an error in a file. Return the last words of the error's message, which name the file."""
     for place in dict.fromkeys((folder, None)):
         try:
             if place is not None:

@@ -56,7 +56,7 @@ class LevelTask:
 @dataclass(frozen=True)
 class Expanded:
     """What a task reports after it has expanded a chunk: the number of successors (`generated`), how often each action
-    was taken (`fired`), and results of properties, in which the states of a level are numbered from 0."""
+    was taken (`fired`), and the results of properties, which number the states of the level from 0."""
 
     generated: int
     fired: tuple[int, ...]
@@ -150,8 +150,8 @@ def merge(level: LevelTask, statistics: TaskStatistics, shard: int, arriving: Bl
 
 
 def _take_in_order(visited: VisitedSet, waiting: list[Blob]) -> NDArray[np.bool_]:
-    """Insert the successors into an empty visited set, in the order of their predecessors. Return a flag for each
-    successor, which means "visited before" and is still False."""
+    """Insert the successors into an empty visited set, in the order of their predecessors. Return an array with one
+    flag per successor, "visited before", which is False for all."""
     arrivals = ShardIntake(visited)
     for blob in sorted(waiting, key=lambda blob: (blob.about["origin"], blob.about["number"])):
         arrivals.take(blob)
@@ -160,7 +160,7 @@ def _take_in_order(visited: VisitedSet, waiting: list[Blob]) -> NDArray[np.bool_
 
 
 def scatter(level: LevelTask, new: Blobs) -> Iterator[tuple[int, bytes]]:
-    """Yield the new states, each with its chunk of the next level, which the number of its predecessor selects."""
+    """Yield the new states by chunk of the next level; the number of a state's predecessor selects the chunk."""
     total = level.offsets[-1]
     cuts = np.array([-(-chunk * total // level.shards) for chunk in range(level.shards + 1)])
     for _, packed in new:

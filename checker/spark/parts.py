@@ -61,7 +61,7 @@ BEFORE = -1
 
 @dataclass(frozen=True)
 class PartTask:
-    """The input of the search of each part."""
+    """What every part's search gets, apart from the part's number and start states."""
 
     subject: InstanceSpecification
     first_depth: int
@@ -167,14 +167,14 @@ class SplitSearch:
 
     @property
     def is_all(self) -> bool:
-        """Whether the search ended before the parts, which then have nothing to do."""
+        """Whether the search ended before it reached states to divide; then the parts have nothing to do."""
         result = self.search.result
         return result.stopped is not None or not result.frontier or result.depth == result.limits.depth
 
 
 def begin(prepared: Prepared, limits: Limits, split_depth: int | None) -> SplitSearch:
-    """Search up to the states that are divided among the parts: those at `split_depth` or, if it is None, at the first
-    depth with enough states."""
+    """Search up to the states that are divided among the parts: the states at `split_depth` or, if `split_depth` is
+    None, at the first depth with enough states."""
     depths = [depth for depth in (limits.depth, split_depth) if depth is not None]
     enough = ENOUGH_STARTS if split_depth is None else None
     search = Search(prepared(replace(limits, depth=min(depths, default=None)), enough))
@@ -317,7 +317,8 @@ class Merge:
         return Findings(found, permitted, erred, Carrier.without_stores.format(prop.kind.value))
 
     def _end(self, declared: Mapping[str, Findings]) -> float:
-        """Return the depth at which a single search would end with every property decided; infinite without it."""
+        """Return the depth at which every property is decided, so that a single search would end; infinity if there is
+        no such depth."""
         paths = [findings.found.path for findings in declared.values()]
         if self.count_all or not paths:
             return float("inf")

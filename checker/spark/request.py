@@ -50,6 +50,6 @@ class SparkRequest:
 
     @property
     def words(self) -> str:
-        """The options of this search in a command that the user can run again, with any master of Spark."""
+        """The options of this search, without the master, for a command with which the user can repeat the search."""
         split = "" if self.split_depth is None else f" --split-depth {self.split_depth}"
         return f" --engine {ENGINE}{split}{' --spark-mode search' if self.mode is Mode.SEARCH else ''}"

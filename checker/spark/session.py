@@ -75,7 +75,7 @@ exec {java} "$@"
 
 
 def java_home(scratch: Path) -> Path:
-    """Return JAVA_HOME; if needed, write a launcher into `scratch`. Raises UsageError without a recent enough Java."""
+    """Return JAVA_HOME; if needed, write a launcher into `scratch`. Raises UsageError if no Java is recent enough."""
     too_old = []
     for program in _candidates():
         version, has_module = version_of(program)
@@ -104,8 +104,8 @@ def _candidates() -> Iterator[Path]:
 
 
 def version_of(program: Path) -> tuple[int | None, bool]:
-    """Return the version of the Java at a path, as it answers to `-version`, and whether it has the module of Spark's
-    option. The version is None if the program is not a Java, or does not answer in time."""
+    """Return the version of the Java at a path, as printed for `-version`, and whether this Java has the module
+    jdk.incubator.vector. The version is None if the program is not a Java, or does not answer in time."""
     # Usually one start is enough; an old Java, or one without the module, refuses and is started again.
     for options in ([MODULE], []):
         with contextlib.suppress(OSError, subprocess.TimeoutExpired):
@@ -134,7 +134,7 @@ def _launcher(program: Path, home: Path) -> Path:
         path.chmod(0o700)
     except OSError as error:
         raise UsageError(
-            f"{home}: {error.strerror}; Java's launcher is written there: set TMPDIR to a folder that can be written"
+            f"{home}: {error.strerror}, so Java's launcher is not written; set TMPDIR to a folder that can be written"
         ) from None
     return home
 
@@ -352,7 +352,7 @@ def _defaults(master: str, settings: Mapping[str, str], scratch: Path) -> dict[s
 
 @contextlib.contextmanager
 def _gateway(settings: Mapping[str, str], evidence: Evidence) -> Iterator[Any]:
-    """Start a Java with a Py4J gateway, and end it after the block; under spark-submit, use the running Java."""
+    """Yield a Py4J gateway to a new Java, which ends after the block; under spark-submit, to the running Java."""
     from pyspark import SparkConf, SparkContext
     from pyspark.java_gateway import launch_gateway
 
@@ -479,7 +479,7 @@ def _python_as_it_was() -> Iterator[None]:
 
 
 def _await_executors(session: Session) -> None:
-    """Wait for an executor. Raises UsageError after `seconds_to_start`, because a full cluster may never give one."""
+    """Wait for an executor. A full cluster may never start an executor: raises UsageError after `seconds_to_start`."""
     if session.is_local or session.context.getConf().get("spark.dynamicAllocation.enabled") == "true":
         return
     end = time.monotonic() + session.options.seconds_to_start
@@ -494,7 +494,7 @@ def _await_executors(session: Session) -> None:
 
 @contextlib.contextmanager
 def _watch(session: Session) -> Iterator[None]:
-    """During the block, cancel all jobs if there is no executor for `patience` seconds: they would wait forever."""
+    """During the block, cancel all jobs if no executor exists for `patience` seconds: the jobs would wait forever."""
     if session.is_local:
         yield
         return

@@ -82,7 +82,7 @@ Pairs = RDD[tuple[int, bytes]]
 
 
 def partitioned(pairs: Pairs, shards: int) -> Pairs:
-    """Return the Arrow batches with each batch in the partition of its number. The union of such RDDs moves no data."""
+    """Return the Arrow batches, each in the partition of its number. A union of such RDDs moves no data."""
     return pairs.partitionBy(shards, int)
 
 
@@ -119,7 +119,7 @@ class ShuffleWriter:
 
     def send(self, count: int, columns: Columns) -> Iterator[tuple[int, bytes]]:
         """Sort the first `count` states of `batch` by shard, and yield the Arrow batches that are full. A state that
-        was sent shortly before is dropped."""
+        equals a recently sent state is dropped."""
         self.lane.sort(count)
         rows = self.batch.states[: count * self.words].reshape(-1, self.words)
         for shard in range(self.shards):

@@ -25,7 +25,7 @@ from isrcheck.models.messages import UsageError
 
 
 def task_memory(session: Session, memory: int) -> int:
-    """Return the memory, in bytes, of each task that runs on a machine; all its tasks together may use `memory`."""
+    """Return the memory, in bytes, of each task, if all tasks on one machine together may use `memory`."""
     if session.is_local:
         return memory // session.context.defaultParallelism
     conf = session.context.getConf()
@@ -102,8 +102,8 @@ def values_of(statistics: TaskStatistics) -> Mapping[Any, Any]:
 def results_of(
     session: Session, tasks: Sequence[T], run: Callable[[T], R], look: Callable[[int], object]
 ) -> Iterator[tuple[int, R]]:
-    """Call `run` for each task on an executor, and yield the task's position and result soon after it has ended. Every
-    0.2 s, `look` is called with the number of finished tasks. Results must be small: they are sent as statistics.
+    """For each task, call `run` on an executor, and yield the task's position and result soon after the task has ended.
+    Every 0.2 s, `look` is called with the number of finished tasks. Results must be small: they are sent as statistics.
     Ctrl-C cancels the tasks. Raises SparkLostError or UsageError if Spark fails, and every exception of `run`."""
     statistics, yielded = task_statistics(session.context), set[int]()
 
@@ -165,7 +165,7 @@ def same_everywhere(context: SparkContext) -> list[str]:
 
 
 def facts() -> dict[str, str]:
-    """The versions that must be the same on all machines, by name, as messages show them."""
+    """The versions that must be the same on all machines, by name, in the words of messages."""
     return {
         "isrcheck": f"of source {source_digest()[:12]}",  # more exact than a version
         "Python": f"{sys.version_info.major}.{sys.version_info.minor}",
@@ -175,7 +175,7 @@ def facts() -> dict[str, str]:
 
 
 def difference(host: str, here: Mapping[str, str], there: Mapping[str, str]) -> str | None:
-    """Return the message about the first difference between the `facts` of a host and the driver's; None if equal."""
+    """Return the message about the first difference between a host's `facts` and the driver's; None if all match."""
     for name, ours in here.items():
         theirs = there.get(name, "none")
         if theirs != ours:
@@ -185,7 +185,7 @@ def difference(host: str, here: Mapping[str, str], there: Mapping[str, str]) -> 
 
 
 def source_digest() -> str:
-    """The digest of all modules in SOURCES, whether they lie in a folder or in an archive."""
+    """The digest of all modules in SOURCES, which can be in a folder or in an archive."""
     return hashed_modules(dict.fromkeys(SOURCES, True))
 
 

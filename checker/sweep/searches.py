@@ -57,7 +57,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Combination:
-    """One combination of values (their texts by key), with its instance, or with the reason for the model's refusal."""
+    """One combination of values (`varied`: their texts by key), with its instance, or with the model's refusal."""
 
     varied: Mapping[str, str]
     instance: Instance | None
@@ -87,7 +87,7 @@ class Sweep:
 
 def read_sweep(options: Options) -> Sweep:
     """Read the keys and values of `--vary`, and return every combination. Raises UsageError for an invalid key or
-    value, for too many combinations, and if the model refuses all of them."""
+    value, for too many combinations, and if the model refuses all combinations."""
     assert options.model.target is not None
     model, named = model_of(options.model)
     fixed, swaps = values_of(model, options.model), swaps_of(options.model)
@@ -116,7 +116,7 @@ def read_sweep(options: Options) -> Sweep:
 
 
 def refused_throughout(why: str) -> str:
-    """Return the message for a sweep without a combination to search; `why` says why the first one was refused."""
+    """Return the message if no combination can be searched; `why` says why the first combination was refused."""
     return f"no combination of a sweep can be searched: {why}"
 
 
@@ -177,10 +177,10 @@ def _refuse_twice(axes: tuple[Axis, ...], fixed: Mapping[str, int], protocol: st
         if axis.entry in varied:
             other = varied[axis.entry]
             twice = f"{axis.key} twice" if other == axis.key else f"{other} and {axis.key}, which mean the same"
-            raise UsageError(f"--vary is given for {twice}; write all values in one --vary")
+            raise UsageError(f"--vary sets {twice}; write all values in one --vary")
         varied[axis.entry] = axis.key
         if axis.entry in fixed or (axis.entry is None and protocol is not None):
-            raise UsageError(f"{axis.key} is in --vary, and another option sets it; leave out one of them")
+            raise UsageError(f"{axis.key} is in --vary, and another option sets it; leave out one of the two options")
 
 
 # --------------------------------------------------------------------------------------------------------- the searches
@@ -213,8 +213,8 @@ BAR = 20
 
 
 def cases_of(sweep: Sweep, options: Options) -> tuple[list[Case], dict[int, int]]:
-    """Return the searches to run, and for each row with an instance the position of the search that answers it. Rows
-    with the same transition system share one search."""
+    """Return the searches to run, and a dictionary from the number of each row with an instance to the position of the
+    row's search. Rows with the same transition system share one search."""
     cases, answers = [], {}
     first: dict[object, int] = {}
     for position, row in enumerate(sweep.rows):
@@ -234,8 +234,8 @@ KERNELS = Kernels()
 
 
 def search_case(case: Case, progress: ProgressLine | None = None, signals: Sequence[int] = ()) -> PlainData:
-    """Run one search and return its result as plain data. `signals` is not empty after Ctrl-C was pressed. Raises
-    KeyboardInterrupt, and UsageError if the model's files differ in this process."""
+    """Run one search and return its result as plain data. `signals` is empty until Ctrl-C is pressed. Raises
+    KeyboardInterrupt, and UsageError if this process reads another version of the model's files."""
     instance = case.subject.instance()
     budget = Budget(case.limits.seconds, case.limits.memory)
     try:

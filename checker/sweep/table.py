@@ -58,8 +58,8 @@ REST = "the rest"
 
 @dataclass
 class SweepRow:
-    """A row of the table: its combination of values, the search with its verdicts (None if it was not searched; `why`
-    is the reason), and the gravest verdict."""
+    """A row of the table: its combination of values, the search with its verdicts (`run`; None if the row was not
+    searched, for the reason `why`), and the gravest verdict."""
 
     combination: Combination
     run: Run | None = None
@@ -230,8 +230,8 @@ def search(
 
 
 def _current_records(results: ResultsFile, cases: Mapping[int, Case], budget: Budget) -> dict[int, PlainData]:
-    """Return the results of an earlier run, without those that could not be checked before the time ran out. Raises
-    UsageError if a result no longer belongs to its search."""
+    """Return the results of an earlier run that still belong to their searches; once the time is over, the remaining
+    results are left out. Raises UsageError if a result no longer belongs to its search."""
     done: dict[int, PlainData] = {}
     for position, record in results.done.items():
         case = cases[position]

@@ -70,7 +70,7 @@ class AndInverterGraph:
         return literal
 
     def _absorbed(self, a: int, b: int) -> int:
-        """Return the simplified conjunction of a and b if a or -a is a part of b's conjunction; otherwise 0."""
+        """Return a simpler literal for a and b together if a or -a is an operand of the conjunction |b|; else 0."""
         node = abs(b)
         x, y = self.left[node], self.right[node]
         if not x:

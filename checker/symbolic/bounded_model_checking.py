@@ -5,11 +5,12 @@ Out: a `BmcResult`: a path for each violated or reached property, and the depth 
 
 Depth has the meaning of checker/explicit/explore.py: a property of states is checked in every state, a property of
 transitions on the last step. Two adjacent steps are independent if neither writes a cell that the other reads or
-writes. Of the two orders of independent steps, only the order of the model is searched; the least path has this order.
+writes. Of the two orders of independent steps, only the order of the steps' numbers is searched; the least path has
+this order.
 
 A step that leaves a declared range violates `in_range`, and no path continues after this step. The formulas exclude
-such steps only from the depth of the first one on, so the exclusion costs nothing for other models. As in the explicit
-search, a state without a step violates `deadlock` only at a depth from which steps are taken.
+such steps only from the depth of the first such step on, so models without such steps pay nothing. As in the explicit
+search, a state without a step violates `deadlock` only at a depth whose states are expanded.
 """
 
 from __future__ import annotations
@@ -201,7 +202,7 @@ class _BoundedModelChecker:
     ) -> tuple[Errors, Values | None]:
         """Find every goal at this depth, and the properties whose evaluation leaves a declared range (range errors).
         Return the range errors, and an assignment for a path on which `leaving` is true, None if there is no such path.
-        The query looks for this path as well, because a query of its own would take as long as all others."""
+        One query asks for all of these, because a query for the path alone would take as long as this query."""
         said = {goal: self._said(goal.prop, depth) for goal in goals}
         errors = {goal.prop: said[goal][2] for goal in goals if said[goal][2] != FALSE}
         in_order = self.circuit.all(self.last_order)
@@ -245,7 +246,7 @@ class _BoundedModelChecker:
         self._note_broken_range(path)
 
     def _note_broken_range(self, path: StepPath) -> None:
-        """Keep a path that leaves a declared range, unless an earlier one is less in the order of StepPath."""
+        """Keep a path that leaves a declared range, unless the kept path is less in the order of StepPath."""
         finding = self.result.findings.setdefault(IN_RANGE.name, Findings()).found
         if finding.path is None or path.order < finding.path.order:
             finding.count, finding.path = 1, path
@@ -296,28 +297,28 @@ class _BoundedModelChecker:
             self.open.remove(goal)
 
     def _hard(self, demanded: int) -> Values | None:
-        """Return an assignment of a path in which the literal is true, or None if there is no such path. This is the
-        way for hard queries. Raises UndecidedError if a limit is reached."""
+        """Return an assignment of a path in which the literal is true, or None if there is no such path. For queries
+        that are hard for Z3 (solver.py, `once`). Raises UndecidedError if a limit is reached."""
         answer, values = once(self.circuit, [*self.behaviour, demanded], self.deadline)
         return values if answer.is_yes else None
 
     def _easy(self, *demanded: int) -> Values | None:
-        """Return an assignment of a path in which all literals are true, or None if there is no such path. This is the
-        way for easy queries. Raises UndecidedError if a limit is reached."""
+        """Return an assignment of a path in which all literals are true, or None if there is no such path. For queries
+        that are easy for Z3 (solver.py, `Solver`). Raises UndecidedError if a limit is reached."""
         self.solver.add(*self.behaviour[self.added :])
         self.added = len(self.behaviour)
         return self.solver.values() if self.solver.check(*demanded).is_yes else None
 
     def _least(self, goal: Goal, literal: int, depth: int, values: Values) -> StepPath:
-        """Return the least path to a goal, on which the initial state and each step are the first that are possible.
-        For a `@sometimes` property, any path is enough."""
+        """Return the least path to a goal: the first possible initial state, then each time the first possible step.
+        For a `@sometimes` property, return the path of `values`."""
         if goal.prop.kind is Kind.SOMETIMES:
             return self.unrolling.path(depth, values.holds)
         return self._least_path([literal, *([] if goal.prop.of_steps else self.last_order)], depth, values)
 
     def _least_path(self, demanded: list[int], depth: int, values: Values) -> StepPath:
         """Return the lexicographically least path on which all literals in `demanded` are true. `values` is an
-        assignment for one path on which they are true."""
+        assignment for one such path."""
         assert self.unrolling.initial is not None
         places = [*self.unrolling.initial.places, *(level.taken for level in self.unrolling.levels[:depth])]
         # Usually this path is already the least one; one query confirms it.
@@ -344,7 +345,7 @@ class _BoundedModelChecker:
 
 class Order:
     """Knows which adjacent steps are independent: neither step writes a cell that the other step reads or writes. With
-    `with_errors`, a step also reads the cells that decide whether it leaves a declared range."""
+    `with_errors`, the cells that decide whether a step leaves a declared range count as read by the step."""
 
     def __init__(self, relation: TransitionRelation, *, with_errors: bool) -> None:
         owner = {
@@ -368,8 +369,8 @@ class Order:
             )
 
     def of(self, circuit: AndInverterGraph, first: Sequence[int], second: Sequence[int]) -> list[int]:
-        """Return literals for two consecutive levels that exclude two independent steps in the wrong order. `first` and
-        `second` are the selectors of the steps in these levels."""
+        """Return literals that exclude the wrong order of two independent steps, for two consecutive levels. `first`
+        and `second` are the selectors of the steps in these levels."""
         demanded = []
         for taken, earlier in zip(first, self.earlier, strict=True):
             if taken != FALSE and earlier:

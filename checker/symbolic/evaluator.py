@@ -62,8 +62,8 @@ Side = tuple[int, Sequence[list[Value]], dict[ir.Variable, Value]]
 
 class Evaluator:
     """Evaluates functions of one instance. The methods return literals of the and-inverter graph, and use the path
-    condition of the current point of the function, which is true in the states in which the point is reached. `alive`
-    is the conjunction of the guards so far; `error` is true if an index or a value has left its declared range."""
+    condition of the current point of the function: it is true in the states that reach the point. `alive` is the
+    conjunction of the guards so far; `error` is true if an index or a value has left its declared range."""
 
     def __init__(self, instance: Instance, circuit: AndInverterGraph, arithmetic: Any) -> None:
         self.instance = instance
@@ -79,7 +79,7 @@ class Evaluator:
         return self.circuit.both(self.alive, self.circuit.both(frame.entry, frame.branch))
 
     def _demand(self, literal: int) -> None:
-        """Require a literal at the current point: `error` becomes true also if the point is reached without it."""
+        """Require a literal here: `error` becomes true if the current point is reached and the literal is false."""
         if literal != TRUE:
             self.error = self.circuit.either(self.error, self.circuit.both(self._here(), -literal))
 
@@ -142,7 +142,7 @@ class Evaluator:
         return bool(value) if self.instance.model.entries[name].values is bool else value
 
     def elements(self, index: Value, size: int) -> list[tuple[int, int]]:
-        """Return each element 0..size-1 that an index can equal, with a literal that is true if it does."""
+        """Return each element 0..size-1 that an index can equal, with a literal that is true if the two are equal."""
         index = self.number(index)
         if isinstance(index, int):
             self._demand(TRUE if 0 <= index < size else FALSE)
@@ -153,7 +153,7 @@ class Evaluator:
         return [(element, literal) for element, literal in cases if literal != FALSE]
 
     def targets(self, place: FieldLayout, indices: Sequence[Value]) -> list[tuple[int, int]]:
-        """Return the position of each cell that the indices can select, with a literal that is true if they do."""
+        """Return the position of each cell that the indices can select, with a literal: the indices select it."""
         cells = [(0, TRUE)]
         for index, size in zip(indices, place.sizes, strict=True):
             elements = self.elements(index, size)
@@ -190,7 +190,7 @@ class Evaluator:
     # ------------------------------------------------------------------------------------------- steps and properties
 
     def take(self, before: Sequence[Value], step: Step) -> tuple[int, int, list[Value]]:
-        """Return two literals, "the step is enabled" and "the step leaves a declared range", and the cells after it."""
+        """Return two literals, "the step is enabled" and "the step leaves a declared range", and the new cells."""
         choices = self.instance.argument_ranges[step.action_index]
         arguments = [choice.argument(ordinal) for choice, ordinal in zip(choices, step.ordinals, strict=True)]
         return self.act(before, self.instance.function(step.action_index), arguments)
@@ -306,7 +306,7 @@ class Evaluator:
             self._merge(*side)
 
     def _is_reached(self) -> bool:
-        """Whether the current point is reached in some state, although earlier statements may have returned."""
+        """Whether some state reaches the current point: a state in which an earlier statement returned does not."""
         frame = self.frame
         if frame.returned != FALSE:
             frame.branch = self.circuit.both(frame.branch, -frame.returned)
@@ -314,7 +314,7 @@ class Evaluator:
 
     def _side(self, condition: int, body: Sequence[ir.Statement], values: dict[ir.Variable, Value]) -> Side:
         """Execute statements under a further condition, starting with the given values of variables, and return the
-        result. The current cells and values do not change."""
+        resulting `Side`. The current cells and values do not change."""
         frame = self.frame
         branch, outer, cells = frame.branch, frame.values, [state.cells for state in frame.states]
         frame.branch, frame.values = self.circuit.both(branch, condition), values
@@ -330,7 +330,7 @@ class Evaluator:
             state.cells = own
 
     def _merge(self, condition: int, then_cells: Sequence[list[Value]], then_values: dict[ir.Variable, Value]) -> None:
-        """Make each current cell and variable equal to that of the `then` side if the condition is true."""
+        """If the condition is true, give each current cell and variable the value that it has on the `then` side."""
         frame = self.frame
         for state, then in zip(frame.states, then_cells, strict=True):
             state.cells = [
@@ -523,7 +523,7 @@ class Evaluator:
         condition: int = TRUE,
     ) -> Iterator[int]:
         """Set the variables of the generators to each possible combination of numbers, and yield a literal that is true
-        if the combination occurs. `around` returns the path condition of the fold, which its values may narrow."""
+        if the combination occurs. `around` returns the fold's path condition, which each value can narrow."""
         frame, both = self.frame, self.circuit.both
         self.circuit.budget.step()
         frame.branch = both(around(), condition)
@@ -541,7 +541,7 @@ class Evaluator:
                 yield from self.combinations(generators[1:], numbers, around, there)
 
     def range(self, numbers: ir.Range) -> Iterable[tuple[Value, int]]:
-        """Return each number that a range can contain, with a literal that is true if it does."""
+        """Return each number that a range can contain, with a literal that is true if the range contains the number."""
         low, high = self.ends(numbers)
         if isinstance(low, int) and isinstance(high, int):
             return [(element, TRUE) for element in range(low, high)]

@@ -6,8 +6,8 @@ Out: the same types; sums, comparisons and choices become Boolean formulas over 
 A one-hot integer is a map from each possible value to a literal that is true if the number has this value. Exactly one
 of these literals is true, wherever the number has a value. This is quick for a replica or an offset, but impossible for
 a range of 70,000 numbers. A binary integer has the bits of its two's complement as literals. `FiniteArithmetic` uses
-one-hot integers for narrow ranges and binary integers for wide ranges; an operation on one of each has a binary result.
-When a binary number is written to a cell of narrow range, it becomes one-hot.
+one-hot integers for narrow ranges and binary integers for wide ranges; an operation on a one-hot and a binary integer
+has a binary result. When a binary number is written to a cell of narrow range, it becomes one-hot.
 
 checker/symbolic/linear_integers.py has unbounded numbers. checker/symbolic/evaluator.py works with both kinds.
 """
@@ -33,7 +33,7 @@ COMPARE: Mapping[str, Callable[[Any, Any], Any]] = {
 
 @dataclass(slots=True)
 class OneHotInteger:
-    """A number that depends on variables: for each possible value, a literal that is true if it has this value."""
+    """A number that depends on variables. `of` has, for each possible value, a literal: the number has this value."""
 
     of: Mapping[int, int]
 
@@ -70,7 +70,7 @@ class FiniteArithmetic:
         self._ranges: dict[BinaryInteger, tuple[int, int]] = {}
 
     def number(self, low: int, high: int) -> Number:
-        """Return a new number, which can have each value in low..high. If there are two values, it has one variable."""
+        """Return a new number, which can have each value in low..high. A number with two values has one variable."""
         variable = self.circuit.variable
         if low == high:
             return low
@@ -344,8 +344,8 @@ def _one_hot(cases: Mapping[int, int]) -> Number:
 
 
 def _above_0(a: Number) -> Number:
-    """Return a number that is always above 0 without its values up to 0, whose literals need not be the constant
-    FALSE."""
+    """Return a number, always above 0, without its values up to 0: their literals are false, but need not be
+    constant."""
     if isinstance(a, int) or min(_values(a)) > 0:
         return a
     return OneHotInteger({value: literal for value, literal in _cases(a).items() if value > 0})
@@ -358,5 +358,5 @@ def _cases(a: Number) -> Mapping[int, int]:
 
 
 def _values(a: Number) -> Iterable[int]:
-    """Return the possible values of a number; for a binary number, nothing."""
+    """Return the possible values of a number; none for a binary number."""
     return () if isinstance(a, BinaryInteger) else _cases(a).keys()

@@ -183,7 +183,7 @@ class LinearArithmetic:
         return [literal for variable, _ in self._atoms[node][1].terms for literal in self.definitions[variable]]
 
     def within(self, a: Number, low: int | None, high: int | None) -> tuple[int, Number]:
-        """Return a literal that is true if a is in low..high, and a. None for `low` or `high` means no bound."""
+        """Return a literal that is true if a is in low..high, and a itself. None for `low` or `high` means no bound."""
         above = TRUE if low is None else self.compare("<=", low, a)
         below = TRUE if high is None else self.compare("<=", a, high)
         return self.circuit.both(above, below), a
@@ -193,7 +193,7 @@ class LinearArithmetic:
         return self.compare("==", a, element)
 
     def value(self, model: z3.ModelRef, a: Number) -> int:
-        """Return the value of a number in an assignment that Z3 found. A variable without a value in it counts as 0."""
+        """Return the value of a number in an assignment that Z3 found; a variable without a value counts as 0."""
         if isinstance(a, int):
             return a
         total = a.constant

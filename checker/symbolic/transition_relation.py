@@ -1,10 +1,10 @@
 """The transition relation of an instance as Boolean formulas: one state, every step from it, and all properties.
 
 In:  an `Instance` whose initial states are enumerated.
-Out: a `TransitionRelation`, formulas over the variables of one state and of the choice of a step. It is built once.
-     Then `Unrolling` repeats it for every depth, which gives the literals of the properties at each depth and the path
-     of a satisfying assignment; or a proof uses it for a single transition (checker/proofs/induction.py).
-     `InitialChoice` is the choice of an initial state.
+Out: a `TransitionRelation`, formulas over the variables of one state and of the choice of a step. The relation is built
+     once. `Unrolling` repeats the relation for every depth, and gives the literals of the properties at each depth and
+     the path of a satisfying assignment; a proof uses the relation for a single transition
+     (checker/proofs/induction.py). `InitialChoice` is the choice of an initial state.
 
 State d+1 of an unrolling consists of formulas over state d; only the selectors of steps are variables. Therefore the
 values of initial states, and steps that cannot be enabled yet, are propagated as constants.
@@ -33,8 +33,8 @@ from isrcheck.models.run import Cells
 
 @dataclass(frozen=True)
 class Transition:
-    """A step as formulas: the variable that selects it (`taken`), literals that are true if it is enabled and if it
-    leaves a declared range (`error`), and the cells after it."""
+    """A step as formulas: the variable that selects the step (`taken`); a literal that is true if the step is enabled;
+    a literal that is true if the step leaves a declared range (`error`); and the cells after the step."""
 
     step: Step
     taken: int
@@ -94,7 +94,7 @@ class TransitionRelation:
             self.properties[IN_RANGE.name] = self._in_range()
 
     def transition(self, step: Step) -> Transition | None:
-        """Return a step as formulas; None if there is no state in which it is enabled or leaves a declared range."""
+        """Return a step as formulas; None if the step is never enabled and never leaves a declared range."""
         enabled, error, after = self.evaluator.take(self.before, step)
         if self.instance.model.constraints:
             both, (_, unknown) = self.circuit.both, self._within(after)
@@ -106,7 +106,7 @@ class TransitionRelation:
         return Transition(step, self.circuit.variable(), enabled, error, after)
 
     def _within(self, state: Sequence[Value]) -> tuple[int, int]:
-        """Return two literals: the model's constraints are true in a state; they cannot be evaluated in it."""
+        """Return two literals: the model's constraints are true in a state; their evaluation leaves a range."""
         constraints = self.instance.model.constraints
         return self.evaluator.conjunction(self.evaluator.ask(one, [state]) for one in constraints)
 
@@ -168,9 +168,9 @@ class TransitionRelation:
         return PropertyLiterals(DEADLOCK, circuit.either(has_step, ends), FALSE, circuit.both(-has_step, error))
 
     def _in_range(self) -> PropertyLiterals:
-        """Return the literals of `in_range`, which holds if no step from the state leaves a declared range, and if no
-        evaluation of a property in the state or on the selected step does. The method sets `asking` to the properties
-        whose evaluation can leave a declared range."""
+        """Return the literals of `in_range`, which holds if no step from the state leaves a declared range, and if
+        neither does the evaluation of a property in the state or on the selected step. The method sets `asking` to the
+        properties whose evaluation can leave a declared range."""
         circuit, judged = self.circuit, self.properties
         every = [judged[prop.name] if prop.name in judged else self._ask(prop) for prop in self.instance.properties]
         self.asking = [asked for asked in (*every, self._deadlock()) if asked.error != FALSE]
@@ -206,9 +206,8 @@ class InitialChoice:
     """The choice of an initial state, as formulas: the cells of the chosen state, and the condition that exactly one
     state is chosen.
 
-    `places` are decisions that determine the order of initial states: of two states, the one with the smaller option at
-    the first decision in which they differ has the smaller number. `number` returns the state's number in an
-    assignment.
+    `places` are decisions that determine the order of initial states: if two states differ first in decision i, the
+    state with the smaller option there has the smaller number. `number` returns the state's number in an assignment.
     """
 
     cells: Sequence[Value]
@@ -276,8 +275,8 @@ def _generated(instance: Instance, evaluator: Evaluator) -> InitialChoice:
 
 
 def _argument(evaluator: Evaluator, choices: ArgumentRange) -> tuple[Value, int, list[Options]]:
-    """Return a symbolic argument, a literal that is true if it has one value, and the decisions that order its
-    values."""
+    """Return a symbolic argument, a literal that is true if the argument has exactly one value, and the decisions that
+    order the argument's values."""
     circuit, arithmetic = evaluator.circuit, evaluator.arithmetic
     if choices.is_subset:
         members = [circuit.variable() for _ in range(choices.elements)]
@@ -292,8 +291,8 @@ def _argument(evaluator: Evaluator, choices: ArgumentRange) -> tuple[Value, int,
 
 
 def _together(circuit: AndInverterGraph, chosen: Options, places: Sequence[Sequence[Options]]) -> Iterator[Options]:
-    """Yield the decisions of all generators as one sequence: decision i is that of the chosen generator. A generator
-    without a decision i takes the first option."""
+    """Yield the decisions of all generators as one sequence: decision i is decision i of the chosen generator. If this
+    generator has fewer decisions, the first option is taken."""
     for column in zip_longest(*places, fillvalue=(TRUE,)):
         yield [
             circuit.any(circuit.both(one, option) for one, option in zip(chosen, row, strict=True))
@@ -315,8 +314,8 @@ class UnrolledLevel:
 
 
 class Unrolling:
-    """All paths of a length as formulas. They start in an initial state or, with `free`, in any state; the literal
-    `begins` is true if the first state is exactly one such state."""
+    """All paths of a length as formulas. The paths start in an initial state or, with `free`, in any state. The literal
+    `begins` is true if the first state is exactly one of these states."""
 
     def __init__(self, relation: TransitionRelation, *, free: bool = False) -> None:
         self.relation = relation

@@ -164,7 +164,7 @@ def _refuse_stranger(path: Path, table: Table) -> None:
     if not version or (version == str(VERSION) and schema.names != [column.name for column in table.columns]):
         raise UsageError(f"{path}: was not written by isrcheck; {CURE}")
     if version != str(VERSION):
-        raise UsageError(f"{path}: has version {version[:20]} of the tables, but isrcheck writes {VERSION}; {CURE}")
+        raise UsageError(f"{path}: has version {version[:20]} of the tables, not version {VERSION}; {CURE}")
 
 
 # ------------------------------------------------------------------------------------------------- the rows of a search
@@ -194,7 +194,7 @@ def rows_of(run: Run, edges: Iterable[Edge]) -> dict[str, list[TableRow]]:
 
 
 def run_key(run: Run, answer: Mapping[str, Any]) -> str:
-    """Return twelve hexadecimal digits: a digest of a search's settings, and of its limits if they cut it short."""
+    """Return a digest of a search's settings, and of the limits if one ended the search: twelve hexadecimal digits."""
     spark = answer["spark"] or {}
     limits = run.exploration.limits
     parts = {part.key: part for part in run.parts}

@@ -71,7 +71,7 @@ class Evaluation:
     # --------------------------------------------------------------------------------------------------- statements
 
     def block(self, statements: Iterable[ir.Statement]) -> int | None:
-        """Execute statements until one returns, and return its value."""
+        """Execute statements until one returns a value, and return this value; None if no statement returns a value."""
         for statement in statements:
             result = self.statement(statement)
             if result is not None:
@@ -79,7 +79,7 @@ class Evaluation:
         return None
 
     def statement(self, statement: ir.Statement) -> int | None:
-        """Execute a statement. If it returns, return its value."""
+        """Execute a statement. Return the value that the statement returns; None if it does not return."""
         match statement:
             case ir.Assign(variable, value):
                 self.values[variable] = self.value(value)
@@ -227,7 +227,7 @@ class Evaluation:
         return self.value(expression)
 
     def place(self, cell: ir.Cell) -> tuple[list[int], int]:
-        """Return the cells of the state to which `cell` belongs, and the position of `cell` among them."""
+        """Return all cells of the state `cell.state`, and the position of `cell` among them."""
         cells, layout = self.held(cell.state), self.instance.layouts[cell.field]
         assert isinstance(cells, list)
         return cells, layout.position([self.value(index) for index in cell.indices], cells)

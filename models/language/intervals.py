@@ -257,7 +257,8 @@ def hull(*several: Interval | None) -> Interval:
 
 def _met(*ends: Locals | None) -> Locals:
     """Return the intervals of the locals where paths meet; `ends` has the intervals at the end of each path, or None
-    for a path that returns. Paths that leave a local unassigned do not count: the local is never read after them."""
+    for a path that returns. A path that leaves a local unassigned does not count for this local, which is never read
+    after such a path."""
     met: Locals = {}
     for end in ends:
         for variable, interval in (end or {}).items():

@@ -1,8 +1,8 @@
 """Models, read from the Python modules that declare them, and instances: models with a configuration.
 
-A `Model` is made of Python modules in the modelling language: one, or a base with variants that replace single actions.
-Their declarations are checked against the closed language. Every engine works on an `Instance`, a model with a
-configuration and a protocol: cells, steps, properties.
+A `Model` is made of Python modules in the modelling language: one module, or a base with variants that replace single
+actions. The declarations in the modules are checked against the closed language. Every engine works on an `Instance`, a
+model with a configuration and a protocol: cells, steps, properties.
 """
 
 from __future__ import annotations
@@ -96,8 +96,8 @@ class NoEntryError(ModelError, AttributeError):
 
 @contextmanager
 def author_errors(path: str, what: str) -> Iterator[None]:
-    """Within this context, an exception of plain Python code in the model's file becomes a ModelError. Its message has
-    path and line, `what` failed (such as "initial states"), and the exception's message."""
+    """Within this context, an exception of plain Python code in the model's file becomes a ModelError. The message has
+    path and line, what failed (`what`, such as "initial states"), and the exception's message."""
     try:
         yield
     except MemoryError:
@@ -355,8 +355,8 @@ class Model:
 
     @cached_property
     def small(self) -> list[tuple[Sequence[int], Sequence[Interval]]]:
-        """The cases that `Instance` has checked so far for numbers that are too large, and found to have none. A case
-        is the sizes of the domains, and the ranges of the fields and configuration entries."""
+        """The cases in which, as `Instance` has checked so far, no number becomes too large. A case is the sizes of the
+        domains, and the ranges of the fields and configuration entries."""
         return []
 
     def place_of(self, field_name: str) -> str:
@@ -388,8 +388,8 @@ class Model:
         return self.stand_ins.get(name) or self.stand_ins.get(release) or of_patch
 
     def _refuse_of_another_protocol(self, chosen: Protocol, name: str, value: int) -> None:
-        """Raise UsageError if `value` belongs to another protocol: the switch determines the layout of states, the
-        protocols have different values of it and therefore different actions, and `value` is not the chosen one's."""
+        """Raise UsageError if the switch `name` determines the layout of states, if the protocols have different values
+        of this switch and therefore different actions, and if `value` is not the value of the chosen protocol."""
         entry = self.entries[name]
         if not (entry.is_bound and entry.values is not None):
             return
@@ -460,8 +460,8 @@ def _declared(module: ModuleType, name: str, kind: Any) -> dict[str, Any]:
 
 
 def _marked(modules: Sequence[ModuleType], *kinds: Kind) -> dict[str, Any]:
-    """Return the objects of the modules that have one of these decorators, by name, in the order of modules and lines.
-    If there are several modules, imported objects are left out, because the modules import from each other."""
+    """Return, by name, the objects in modules that have a decorator of these `kinds`, in the order of modules and
+    lines. If there are several modules, imported objects are left out, because the modules import from each other."""
     marked = {}
     for module in modules:
         for name, value in vars(module).items():
@@ -522,7 +522,7 @@ def assemble(
     variants: Mapping[str, tuple[ModuleType | Sequence[ModuleType] | None, Mapping[str, Any]]] | None = None,
     stand_ins: Mapping[str, str] = MappingProxyType({}),
 ) -> Model:
-    """Return the model that the `base` and its variants declare: {protocol: (its own modules, its values of entries)}.
+    """Return the model that `base` and `variants`, {protocol: (its own modules, its values of entries)}, declare.
 
     The base is one module or several. The first declares `Configuration` and `State`; actions, properties and initial
     states are numbered in the order of the modules. The modules of a variant (one, several, or None) may redefine
@@ -606,7 +606,7 @@ def assemble(
         unknown = set(switches) - set(entries)
         if unknown:
             what = f"protocol {protocol} sets {', '.join(sorted(unknown))}, which the model does not declare"
-            raise ModelError(f"{path}: {what}; declare it as a switch")
+            raise ModelError(f"{path}: {what}; declare them as switches")
         values = {switch_name: number(value) for switch_name, value in switches.items()}
         says = inspect.getdoc(own_modules[0] if len(own_modules) == 1 else bases[0]) or ""
         protocols[protocol] = Protocol(protocol, escaped_lines(says), values, chosen)
@@ -671,7 +671,7 @@ def _flattened(path: str, declared: Mapping[str, Field | Group]) -> dict[str, Fi
 
 
 def _queue_of_part(where: str, part: Field, of_records: Queue) -> Queue:
-    """Return the queue that holds one part of each record of a queue of records, at the same place as other parts."""
+    """Return the queue that holds, for each record in the queue `of_records`, the record's `part` at the same place."""
     try:
         queue = Queue(of=part.values, most=of_records.most)
     except DeclarationError as error:
@@ -763,7 +763,7 @@ def _property(reader: Reader, name: str, python: FunctionType, actions: Sequence
 
 
 def _fault(declared: Field, sizes: Sequence[int], low: int, high: int) -> str:
-    """Return why a field with these sizes and this range is impossible, and the cure; empty if it is possible."""
+    """Return why a field of these sizes and range is impossible, and the cure; empty if the field is possible."""
     if isinstance(declared.contents, Queue) and sizes[-1] < 1:
         return f"holds queues of at most {sizes[-1]} elements; give most= at least 1"
     if any(size < 0 for size in sizes):
@@ -971,7 +971,7 @@ class Instance:
         return tuple(self.size_of(domain) for domain in self.model.domains)
 
     def python(self, function: Function) -> Callable[..., Any]:
-        """Return the function that CPython calls for `function`, in which a domain's name is its elements' range."""
+        """Return the function that CPython calls for `function`; in it, a domain's name means the range of elements."""
         if not function.needs_sizes:
             return function.python
         if function not in self._python:
@@ -1071,14 +1071,14 @@ class Instance:
         return "initial_states" in vars(self)
 
     def like(self, other: Instance) -> Instance:
-        """Copy the initial states of `other`, which differs only in its actions, and return this instance."""
+        """Copy the initial states of `other`, an instance that differs only in actions, and return this instance."""
         if other.is_enumerated:
             vars(self)["initial_states"] = other.initial_states
         return self
 
     def enumerated(self, watch: Watch) -> InitialStates:
-        """Return the initial states, which the first call computes; meanwhile it calls `watch` with the number of
-        states so far and their size in bytes. Raises ModelError if a state is invalid or no state is made."""
+        """Return the initial states, which the first call computes; this call calls `watch` with the number of states
+        so far and their size in bytes. Raises ModelError if a state is invalid or if there is no state."""
         if self.is_enumerated:
             return self.initial_states
         enumeration = Enumeration(self.model.place_of_start, self.layouts)
@@ -1087,11 +1087,11 @@ class Instance:
         return self.start_from(enumeration.states(self._given(), watch))
 
     def start_from(self, states: InitialStates) -> InitialStates:
-        """Make `states`, without those outside the model's constraints, the initial states, and return them. Raises
-        ModelError if there is no initial state."""
+        """Make `states`, without the states outside the model's constraints, the initial states, and return these.
+        Raises ModelError if there is no initial state."""
         if not states:
             raise ModelError(
-                f"{self.model.name}: this configuration has no initial state; let @initial"
+                f"{self.model.name}: this configuration has no initial state; let an @initial function"
                 f" {'have true guards for some arguments' if self.model.generators else 'yield a state'}"
             )
         if self.model.constraints:
@@ -1106,12 +1106,12 @@ class Instance:
             first = self.model.constraints[0]
             names = ", ".join(constraint.name for constraint in self.model.constraints)
             what = f"{first.path}:{first.line}: @constraint {names} excludes every initial state"
-            raise ModelError(f"{what}; weaken the constraint, or let @initial make a state in which it is true")
+            raise ModelError(f"{what}; weaken the constraint, or let @initial make a state that satisfies it")
         packed = b"".join(states.packed[number * size : (number + 1) * size] for number in kept)
         return InitialStates(packed, len(kept), self.cells, states.size)
 
     def is_within(self, cells: Cells) -> bool:
-        """Whether every constraint of the model is true in this state. Raises ModelError if one cannot be evaluated."""
+        """Whether every constraint of the model is true in this state. Raises ModelError if the evaluation fails."""
         for constraint in self.model.constraints:
             try:
                 if not self.python(constraint)(State(self, cells)):

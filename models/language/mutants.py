@@ -63,7 +63,7 @@ class _Weaker:
 
 def _weaker(condition: ir.Expression) -> list[_Weaker]:
     """Return, for each conjunct of a condition, the condition without this conjunct. A condition that the model's text
-    writes without `and` is its own only conjunct, even if its form in the core has an `and`."""
+    writes without `and` has one conjunct, the condition itself, even if its form in the core has an `and`."""
     match condition:
         case ir.And(parts):
             return _without_one(condition, parts)

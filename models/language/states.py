@@ -61,8 +61,8 @@ class FieldLayout:
         return self.offset + offset
 
     def _refuse_place(self, row: list[int]) -> None:
-        """Raise ModelError if `row`, the cells of the last index, is a queue: the index one beyond it stands for an
-        element that the queue lacks, or for the place after the last element of a full queue."""
+        """Raise ModelError if the field holds queues; `row` has the cells of one queue. The index after the last cell
+        stands for an element that the queue lacks, or for the place after the last element of a full queue."""
         contents = self.field.contents
         if contents is None or contents.filler is None:
             return
@@ -70,7 +70,7 @@ class FieldLayout:
         if length == len(row):
             cure = "guard the step with len(...), or give the queue a larger most="
             raise ModelError(f"{self.name} is full with {length} elements; {cure}")
-        what = f"the length of {self.name} is {length}, and an element beyond it is used"
+        what = f"the length of {self.name} is {length}, and an element beyond this length is used"
         raise ModelError(f"{what}; test the index with len(...) before it is used")
 
     def index(self, depth: int, index: int) -> int:
@@ -89,8 +89,8 @@ class FieldLayout:
         return int(value)
 
     def spell(self, value: int) -> str:
-        """Return a cell's value as text. A cell of a queue is shown as the element at this place, or as - if it has no
-        element."""
+        """Return a cell's value as text; for a cell of a queue, the element at this place, or - if the place is
+        empty."""
         contents = self.field.contents
         if contents is None or contents.filler is None:
             return spell_value(self.field.values, value)
@@ -183,7 +183,7 @@ class InitialStates(Sequence[Cells]):
 
     def index(self, cells: Any, start: int = 0, stop: int | None = None) -> int:
         """Return the number of the state with these cells, among the states numbered `start` to `stop` - 1. Raises
-        ValueError if none of them has these cells."""
+        ValueError if none of these states has the cells."""
         numbers = range(self.count_of_states)[start:stop]
         try:
             row = array(CODES[self.size], cells).tobytes()
@@ -216,8 +216,8 @@ class InitialStates(Sequence[Cells]):
 
 
 class UnusualError(Exception):
-    """Raised for an initial state that is not of the usual form: a dictionary of numbers and nested lists of numbers.
-    Another form is read cell by cell."""
+    """Raised for an initial state that is not of the usual form: a dictionary of numbers and nested lists of numbers. A
+    state of another form is read cell by cell."""
 
 
 Reader = Callable[[Any], bytes]
@@ -347,8 +347,8 @@ class Enumeration:
     # ----------------------------------------------------------------------------------------------------- cell by cell
 
     def _slow(self, dictionary: Any, before: Sequence[bytes]) -> bytes:
-        """Return the packed cells of a state, read cell by cell. Raises ModelError for the first invalid state. It can
-        be an earlier one: the ranges of the states `before` have not been checked yet."""
+        """Return the packed cells of a state, read cell by cell. Raises ModelError for the first invalid state, which
+        can be an earlier state: the ranges of the states `before` have not been checked yet."""
         try:
             return self._read(dictionary)
         except ModelError:
@@ -389,14 +389,14 @@ class Enumeration:
             used = [cell != contents.filler for cell in cells[layout.offset : layout.offset + layout.count]]
             other, expected = first.setdefault(name.partition(".")[0], (name, used))
             if used != expected:
-                what = f"{escaped(other)} and {escaped(name)} start with different lengths"
+                what = f"{escaped(other)} and {escaped(name)} differ in initial length"
                 raise ModelError(f"{self.place_of(name)}: {what}; give the queues of all parts the same length")
 
     def _ranged(self, layout: FieldLayout, values: Sequence[Any]) -> None:
         for index, value in zip(layout.indices(), values, strict=True):
             cell = plain(value)
             if cell is None or not layout.low <= cell <= layout.high:
-                what = f"{escaped(layout.name)}{''.join(f'[{i}]' for i in index)} starts with {escaped(repr(value))}"
+                what = f"{escaped(layout.name)}{''.join(f'[{i}]' for i in index)} is initially {escaped(repr(value))}"
                 contents = layout.field.contents
                 low = layout.low if contents is None or contents.filler is None else contents.filler + 1
                 raise ModelError(f"{self.place_of(layout.name)}: {what}; give a value in {low}..{layout.high}")
@@ -410,10 +410,10 @@ class Enumeration:
             try:
                 return contents.cells(value, sizes[0])
             except ValueError as error:
-                what = f"{escaped(name)} starts with {escaped(repr(value))}"
+                what = f"{escaped(name)} is initially {escaped(repr(value))}"
                 raise ModelError(f"{self.place_of(name)}: {what}; {error}") from None
         if not isinstance(value, Sequence) or len(value) != sizes[0]:
-            what = f"{escaped(name)} starts with {escaped(repr(value))}"
+            what = f"{escaped(name)} is initially {escaped(repr(value))}"
             raise ModelError(f"{self.place_of(name)}: {what}; give a list of length {sizes[0]}")
         return [cell for row in value for cell in self._flat(name, row, sizes[1:], contents)]
 
@@ -436,7 +436,7 @@ class Meanings(Protocol):
         """The fields that hold records, by name."""
 
     def setting(self, name: str) -> int | bool:
-        """Return the value of an entry of the configuration. Raises NoEntryError."""
+        """Return the value of an entry of the configuration. Raises NoEntryError for an unknown entry."""
 
     def size_of(self, domain: type[Domain]) -> int:
         """Return the number of elements of a domain."""
@@ -482,7 +482,7 @@ def parts_of(state: State) -> tuple[Meanings, list[int]]:
 
 @dataclass(slots=True, eq=False, repr=False)
 class _ArrayView:
-    """A field with fewer indices than it has, as `s.epoch` in `s.epoch[r]`: the whole array, or a part of it."""
+    """A field without its last indices, as `s.epoch` in `s.epoch[r]`: the whole array, or a part of the array."""
 
     _cells: list[int]
     _layout: FieldLayout
@@ -507,7 +507,7 @@ class _ArrayView:
 
 
 def _part(cells: list[int], layout: FieldLayout, offset: int, depth: int) -> Any:
-    """Return a field with its first `depth` indices: a value, a set, a queue, or an array of these."""
+    """Return what the first `depth` indices of a field select: a value, a set, a queue, or an array of these."""
     if depth == len(layout.sizes):
         return _load(cells, layout, offset)
     row = _ArrayView(cells, layout, offset, depth)
@@ -534,7 +534,7 @@ def _load(cells: list[int], layout: FieldLayout, offset: int) -> int | bool:
 
 @dataclass(slots=True, eq=False, repr=False)
 class SetView(AbstractSet[int]):
-    """A set of numbers in 0..size-1 in a state: `row[i]` is true if it contains i. Sets compare like Python's sets."""
+    """A set of numbers in 0..size-1 in a state: `row[i]` is true if i is in the set. Sets compare as in Python."""
 
     row: Any
     size: int
@@ -604,7 +604,7 @@ class QueueView:
             what = f"append to {self.name}, which is full with {length} elements"
             raise ModelError(f"{what}; guard the step with len(...), or give the queue a larger most=")
         if element == self.filler:
-            what = f"{int(element)} is appended to {self.name}, whose elements are all greater"
+            what = f"{int(element)} is appended to {self.name}, whose elements can only be greater"
             raise ModelError(f"{what}; guard the step")
         self.row[length] = element
 
@@ -625,7 +625,8 @@ class QueueView:
 
 
 class Members(SetView):
-    """A subset as an argument of an action; `chosen[element]` and `element in chosen` say whether it has an element."""
+    """A subset as an action's argument; `chosen[element]` and `element in chosen` say whether the subset has the
+    element."""
 
     __slots__ = ()
 

@@ -301,7 +301,7 @@ def test_what_leaves_its_range_is_named_with_its_place_and_its_depth(check, tmp_
 def test_an_initial_value_out_of_range_is_refused(check, tmp_path):
     text = changed("values=optional(Process), initially=NONE", "values=optional(Process), initially=2")
     place = f"{tmp_path / 'model.py'}:{line_of(text, '    owner = field')}"
-    assert check(text) == (2, "", f"check: {place}: owner starts with 2; give a value in -1..1\n")
+    assert check(text) == (2, "", f"check: {place}: owner is initially 2; give a value in -1..1\n")
 
 
 def initial(body):

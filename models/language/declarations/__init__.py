@@ -79,14 +79,14 @@ class DeclarationError(Exception):
 
 
 def plain(value: object) -> int | bool | None:
-    """Return a whole number (also a member of an IntEnum) as an `int`, a truth value unchanged, else None."""
+    """Return a whole number (or member of an IntEnum) as an `int`, a truth value unchanged; None for other values."""
     if isinstance(value, bool):
         return value
     return int.__int__(value) if issubclass(type(value), int) else None  # type: ignore[arg-type]
 
 
 def number(value: int) -> int:
-    """Return a whole number, a member of an IntEnum or a truth value as an `int`. Raises TypeError otherwise."""
+    """Return a whole number, a member of an IntEnum or a truth value as an `int`. Raises TypeError for other values."""
     return int.__int__(value)
 
 
@@ -201,8 +201,8 @@ def declared_in(holder: type) -> dict[str, Any]:
 
 
 def checked_size(name: str, size: Any, least: int | None = None) -> Any:
-    """Return `size` unchanged if it is a `Size` (a number, an entry's name, a function) and no number below `least`.
-    Raises DeclarationError otherwise; the message calls the argument `name`."""
+    """Return `size` unchanged if it is a `Size`: a number of at least `least`, an entry's name, or a function. Raises
+    DeclarationError for other arguments; the message calls the argument `name`."""
     constant = plain(size)
     if constant is None and not isinstance(size, str) and (isinstance(size, type) or not callable(size)):
         cure = "give a whole number, the name of a configuration entry, or a function of the configuration"
@@ -304,7 +304,7 @@ def bound(
 ) -> Any:
     """Declare a number, from `least` to `most`, that determines sizes of arrays or ranges of values. `says` is the help
     text, and `option` the option on the command line. With `is_open`, a proof "for every length" covers all values of
-    the bound, as it does for budgets and settings (checker/proofs/unbounded_abstraction.py)."""
+    the bound, as the proof covers all values of budgets and settings (checker/proofs/unbounded_abstraction.py)."""
     return Entry(default, says, True, None, least, most, option, is_open=is_open)
 
 
@@ -386,8 +386,8 @@ class _Elements(type):
 class Domain(metaclass=_Elements):
     """A finite set 0..size-1, named by a class, over which a parameter or an array index ranges.
 
-    `class Replica(Domain, size="replicas")` declares one; `letters=True` prints its elements as a, b, c, ... In actions
-    and properties, `for r in Replica` goes through its elements, and `len(Replica)` is their number. With
+    `class Replica(Domain, size="replicas")` declares a domain; `letters=True` prints its elements as a, b, c, ... In
+    actions and properties, `for r in Replica` goes through its elements, and `len(Replica)` is their number. With
     `symmetric=True`, `check MODEL` visits one state of each group of states that are equal up to a renaming of the
     elements (TLC's SYMMETRY); a model whose functions treat two elements differently is refused.
     """
@@ -406,8 +406,8 @@ class Subset:
     """All subsets of a domain. A parameter that is a subset is indexed with an element: `chosen[element]` is true if
     the subset contains the element.
 
-    `class ReplicaSet(Subset, of=Replica)` declares one. Its values are ordered as binary numbers whose bit i says
-    whether the subset contains element i.
+    `class ReplicaSet(Subset, of=Replica)` declares the subsets of Replica. The subsets are ordered as binary numbers
+    whose bit i says whether the subset contains element i.
     """
 
     of: ClassVar[type[Domain]]
@@ -481,8 +481,8 @@ class Set:
 
     @cached_property
     def axis(self) -> type[Domain]:
-        """The domain of the elements, which is the last index of a field that holds such sets. All sets of members of
-        one enumeration share one domain."""
+        """The domain of the elements, over which the last index of a field of sets ranges. All sets of members of one
+        enumeration share one domain."""
         if issubclass(self.of, IntEnum) and self.of not in _MEMBERS:
             size = ends_of(self.of)[1] + 1
             _MEMBERS[self.of] = types.new_class(self.of.__name__, (Domain,), {"size": size})
@@ -493,7 +493,7 @@ class Set:
 
     @property
     def element(self) -> Values:
-        """The values that one element of such a set can have."""
+        """The values that an element of the set can have."""
         return as_values(self.of)
 
     def __repr__(self) -> str:
@@ -520,9 +520,9 @@ class Set:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Queue:
-    """A field's contents: a queue of at most `most` elements, each one of the values `of`. A queue has one cell for
-    each place; the oldest element is in the first. The places after the last element hold the filler, a number below
-    all elements, so equal queues have equal cells."""
+    """A field's contents: a queue of at most `most` elements, each of which has one of the values `of`. A queue has one
+    cell for each place; the oldest element is in the first. The places after the last element hold the filler, a number
+    below all elements, so equal queues have equal cells."""
 
     word: ClassVar[str] = "queue"
     example: ClassVar[str] = "Queue(of=Node, most=3)"
@@ -543,7 +543,7 @@ class Queue:
 
     @cached_property
     def axis(self) -> type[Domain]:
-        """The domain of the queue's places (0 is the first), which is the last index of a field that holds queues."""
+        """The domain of the queue's places (0 is the first), over which the last index of a field of queues ranges."""
         return types.new_class("Place", (Domain,), {"size": self.most})
 
     @property
@@ -617,13 +617,13 @@ class Field:
 
     @property
     def own(self) -> tuple[type[Domain], ...]:
-        """The domains of the indices in a model's text, as in `s.isr[p]`: those in `over`, without the last domain of a
-        set or queue, whose elements are its cells."""
+        """The domains of the indices in a model's text, as in `s.isr[p]`: all in `over`; for a set or queue, all but
+        the last domain, which numbers the cells of the set or queue."""
         return self.over if self.contents is None else self.over[:-1]
 
     def start(self, sizes: Sequence[int]) -> Any:
-        """Return the field's initial value as nested lists of numbers. `sizes` has the length of each dimension; if the
-        first lengths are left out, the result is a part of the array."""
+        """Return the field's initial value as nested lists of numbers. `sizes` has the length of each dimension;
+        without the first lengths, the function returns one part of the array."""
         if len(sizes) > 1:
             return [self.start(sizes[1:])] * sizes[0]
         if not sizes:
@@ -671,7 +671,7 @@ def field(*over: type[Domain], values: Any = None, initially: Any = None) -> Any
 
 
 class Kind(Enum):
-    """The decorators of the language, one of which marks each decorated function."""
+    """The decorators of the language. A decorated function has the mark of exactly one decorator."""
 
     ACTION = "action"
     ALWAYS = "always"
@@ -749,8 +749,8 @@ def action(function: Any = None, *, shows: str | None = None, fair: bool | str |
     combination of values of its parameters is one step.
 
     `shows` is the format of the printed arguments, as in `@action(shows="{leader} from {follower}")`. With `fair=True`,
-    liveness properties assume weak fairness: if steps of the action stay possible, one is eventually taken. If `fair`
-    names parameters of the action, weak fairness is assumed for each of their values separately.
+    liveness properties assume weak fairness: if steps of the action stay possible, one of these steps is eventually
+    taken. If `fair` names parameters of the action, weak fairness is assumed for each of their values separately.
     """
     return _marked(function, Mark(Kind.ACTION, shows=shows, fair=fair))
 
@@ -927,7 +927,7 @@ def names_of(each: Any) -> tuple[Any, ...]:
 
 @dataclass(frozen=True)
 class Fairness:
-    """Weak fairness to the disjunction of the named actions (empty: all actions), for each value of the parameters
+    """Weak fairness of the disjunction of the named actions (empty: all actions), for each value of the parameters
     `each` separately: \\A p : WF_vars(A(p) \\/ B(p))."""
 
     actions: tuple[str, ...]
@@ -977,5 +977,5 @@ def _refuse_parameters(each: Sequence[Any], where: str, actions: Mapping[str, Do
                 raise LanguageError(f"{where}: {what}; {have}")
             first = next(iter(actions))
             if domains[name] is not actions[first][name]:
-                what = f"fair= is for each {name}, whose domain is not the same in {first} and {action}"
+                what = f"fair= names the parameter {name}, whose domains in {first} and {action} differ"
                 raise LanguageError(f"{where}: {what}; give the parameter the same domain in both actions")

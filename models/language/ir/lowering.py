@@ -1,14 +1,14 @@
 """Writes the operations of sets and queues in the core of the representation, as reads and writes of cells.
 
 In:  statements or expressions as they are written (the collective nodes of nodes.py).
-Out: the same in the core: `x in s.isr[p]` is the cell `s.isr[p][x]`, whose index is out of range for an element outside
-     the domain; `len(s.isr)` is a sum over the domain; a loop over a set goes through the domain, and checks for each
-     element, when it reaches it, whether the set contains it. The length of a queue is the number of cells without the
-     filler. An operation that a queue does not allow is an index outside the array: an element is read at
+Out: their form in the core: `x in s.isr[p]` is the cell `s.isr[p][x]`, whose index is out of range for an element
+     outside the domain; `len(s.isr)` is a sum over the domain; a loop over a set goes through the domain, and checks,
+     on reaching each element, whether the set contains this element. The length of a queue is the number of cells
+     without the filler. An operation that a queue does not allow is an index outside the array: an element is read at
      `i if s.q[i] != filler else most`, and appended at the place of the length, which a full queue does not have.
 
-A replacement has the place in the text of the node that it replaces. models/language/states.py has the same operations
-for CPython; the tests of the fuzzer compare both.
+A new node has the same place in the text as the node that it replaces. models/language/states.py has the same
+operations for CPython; the tests of the fuzzer compare both.
 """
 
 from __future__ import annotations
@@ -165,8 +165,8 @@ class _Lowering:
         return [*before, ir.Loop(element, elements_of(collection.domain, collection.span), (test,), span=span)]
 
     def _changed(self, statement: ir.CollectiveStatement, before: list[ir.Statement]) -> list[ir.Statement]:
-        """Return the statements of the core for a change of a set or queue. Assignments that must run before them are
-        appended to `before`."""
+        """Return the statements of the core for a change of a set or queue. Assignments that must run before the change
+        are appended to `before`."""
         span = statement.span
         match statement:
             case ir.SetChange(collection, element, is_added):
@@ -257,8 +257,8 @@ def copied(node: N) -> N:
 
 
 def _cell(collection: ir.Collection, element: ir.Expression | ir.Variable, span: ir.Span) -> ir.Cell | ir.Element:
-    """Return the cell of an element of a set, or of a place of a queue. A subset that is a parameter has no cells: for
-    it, return the test whether it contains the element."""
+    """Return the cell of an element of a set, or of a place of a queue. For a subset that is a parameter, which has no
+    cells, return the test whether the subset contains the element."""
     index = ir.Local(element, span=span) if isinstance(element, ir.Variable) else element
     if not collection.field:
         return ir.Element(collection.holder, index, span=span)

@@ -3,8 +3,8 @@
 models/language/reading makes a `Routine`, the representation of one function, of the nodes. A name is resolved once: a
 variable is an object, and two variables of the same name are two objects. Fields and configuration entries are named by
 text, because a model has one state and one configuration. Nodes are compared by identity, so they can be the keys of an
-analysis' results. The meaning of a node is that of the Python from which it is made (models/language/interpreter.py has
-it in a few lines); an expression changes nothing.
+analysis' results. A node means what the Python text means from which the node is made (models/language/interpreter.py
+defines the meaning in a few lines); an expression changes nothing.
 """
 
 from __future__ import annotations
@@ -203,7 +203,7 @@ class Among(Node):
 
 
 class Negative(Node):
-    """A number with the other sign."""
+    """A number with the opposite sign: `-x`."""
 
     operand: Expression
 
@@ -274,7 +274,7 @@ class Range(Node):
 
 class Generator(Node):
     """A variable that takes the numbers of a range for which all conditions are true. The range can use the variables
-    of earlier generators; the conditions can use these and the generator's own variable."""
+    of earlier generators; the conditions can also use the generator's own variable."""
 
     variable: Variable
     range: Range
@@ -293,7 +293,7 @@ class Gathering(Enum):
 
 class Fold(Node):
     """The values of `body` for all values of the generators' variables, combined into one: all, any, sum, min or max.
-    ALL and ANY stop at the first value that decides the result. If there is no value, LEAST and GREATEST are the
+    ALL and ANY stop at the first value that decides the result. If there is no value, LEAST and GREATEST return the
     `default`, which can be left out only if the generators always have a value."""
 
     gathering: Gathering
@@ -303,7 +303,7 @@ class Fold(Node):
 
 
 class Call(Node):
-    """The call of a helper. It stands for the helper's value, or is the call of the statement `Do`."""
+    """The call of a helper: an expression with the helper's value, or the call in a `Do` statement."""
 
     routine: Routine
     arguments: tuple[Expression, ...]
@@ -315,7 +315,7 @@ class Call(Node):
 
 
 class NotInTheCoreError(Exception):
-    """Raised if an engine reads an operation on a set or queue: engines read `Routine.body`, where these are cells."""
+    """Raised if an engine reads an operation on a set or queue; engines read `Routine.body`, which has only cells."""
 
 
 class Collection(Node):
@@ -435,7 +435,7 @@ class Loop(Node):
 
 
 class Require(Node):
-    """A guard: if it is false, the action is not enabled."""
+    """A guard: if the condition is false, the action is not enabled."""
 
     condition: Expression
 
@@ -488,7 +488,7 @@ class FillSet(CollectiveStatement):
 
 
 class Clear(CollectiveStatement):
-    """A set or a queue becomes empty. A queue of records is a queue for each part of the record; all become empty."""
+    """A set or a queue becomes empty. For a queue of records, the queue of each part becomes empty."""
 
     collections: tuple[Collection, ...]
 

@@ -131,8 +131,8 @@ def with_callees(functions: Iterable[Function]) -> Iterator[Function]:
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """The names that a model declares: those after `s.` (fields, entries of the configuration, records), with their
-    meanings, and the names of the actions."""
+    """The names that a model declares, with their meanings: the names after `s.` (fields, entries of the configuration,
+    records), and the names of the actions."""
 
     fields: Mapping[str, int]
     """The name of each field, with the number of indices that the field takes."""
@@ -178,7 +178,7 @@ def sealed(
 
 
 def with_names(python: Callable[..., Any], names: Mapping[str, Any]) -> Callable[..., Any]:
-    """Return a copy of a sealed function with further global names: domains as ranges, and functions that use them."""
+    """Return a copy of a sealed function with more global names: domains as ranges, and functions that use domains."""
     assert isinstance(python, types.FunctionType)
     return types.FunctionType(python.__code__, {**python.__globals__, **names}, python.__name__)
 
@@ -261,15 +261,15 @@ class Reader:
         self.depth = 0  # of the calls that lead to the function being read
 
     def names_of(self, python: types.FunctionType) -> Mapping[str, Any]:
-        """Return the global names, with their values, of the function's module. The values are those at the time when
-        the first function of the module was read."""
+        """Return the global names, with their values, of the function's module. The values are from the time when the
+        first function of the module was read."""
         # The module's own dictionary is stored too, so that no other dictionary gets its id.
         live = python.__globals__
         return self._names.setdefault(id(live), (live, dict(live)))[1]
 
     def read(self, python: types.FunctionType, depth: int = 0) -> Function:
         """Return the function `python` as a `Function`. `depth` is the nesting of the call if another function calls
-        it. Raises LanguageError if `python` is not in the language."""
+        `python`. Raises LanguageError if `python` is not in the language."""
         if python not in self._read:
             if python in self._reading:
                 code = python.__code__
@@ -530,9 +530,9 @@ class FunctionReader:
         return ir.Store(cell, value, span=span)
 
     def writes_to(self, node: ast.AST, state: str, field: str) -> None:
-        """Note that the function writes `field` of `state`. Refuses a state that a function can only read."""
+        """Note that the function writes `field` of `state`. Refuses a state that the function can only read."""
         if state != "s":
-            what = f"the state `{state}` is written, but a function can only read it"
+            what = f"the state `{state}` is written, but the function can only read this state"
             raise self.error(node, what, "write only the state `s` of an action")
         self.writes.add(field)
         self.is_written = True
@@ -625,7 +625,7 @@ class FunctionReader:
         return callee
 
     def span(self, node: ast.stmt | ast.expr, end: ast.expr | None = None) -> ir.Span:
-        """Return the place of `node` in the text; with `end`, the place reaches to the end of that node."""
+        """Return the place of `node` in the text; with `end`, the place reaches to the end of the node `end`."""
         last = end or node
         assert last.end_lineno is not None and last.end_col_offset is not None
         return ir.Span(self.source, node.lineno, node.col_offset, last.end_lineno, last.end_col_offset)
@@ -1023,7 +1023,7 @@ class FunctionReader:
         self.functions[name] = self.called(python, call)
         routine = self.functions[name].routine
         if call.keywords or len(call.args) != len(routine.parameters):
-            what = f"{name}(...) must get {len(routine.parameters)} arguments by position, and gets others"
+            what = f"{name}(...) must get {len(routine.parameters)} arguments by position, but does not"
             raise self.error(call, what, "pass every argument by position")
         passed = zip(routine.parameters, call.args, strict=True)
         arguments = tuple(self._argument(name, parameter, argument) for parameter, argument in passed)
@@ -1077,8 +1077,8 @@ class FunctionReader:
         return (self._collection(node, place),)
 
     def _collection(self, node: ast.expr, place: Place, same: ir.Collection | None = None) -> ir.Collection:
-        """Return the set or the queue at a place. With `same`, the collection of another part of the record, its
-        indices are copied, so the indices are read once and not for each part."""
+        """Return the set or the queue at a place. `same` is the collection of another part of the record, from which
+        the indices are copied, so that the indices are read once and not for each part."""
         state = self.known_state(node, place.state)
         contents, _ = self.vocabulary.contents[place.name]
         self.reads.add(place.name)
@@ -1157,7 +1157,7 @@ class FunctionReader:
         what, hint = f"a {word} has no `{change}`", CHANGED[word].format(text)
         if change in CHANGES[word] and is_statement:
             count = CHANGES[word][change]
-            what = f"`{change}` takes {count} element{'s' * (count != 1)}, but this call gives another number"
+            what = f"`{change}` takes {count} element{'s' * (count != 1)}, but this call passes more or fewer"
             hint = f"write {text}.{change}(...)" if word == "set" else hint
         elif change == "popleft" and word == "queue":
             what = f"`{text}.popleft()` is a part of an expression"
@@ -1172,7 +1172,7 @@ class FunctionReader:
         raise self.error(node, what, hint)
 
     def set_of(self, iterated: ast.expr) -> ir.Collection | None:
-        """Return the set that a loop goes through; None if it goes through a range or a domain. Refuses a queue."""
+        """Return the set that a loop goes through; None if the loop goes through a range or domain. Refuses a queue."""
         collections = self.collections(iterated)
         if collections and _word(collections[0]) == "queue":
             text = shown(iterated)

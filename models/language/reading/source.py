@@ -103,8 +103,8 @@ def shown(node: ast.AST) -> str:
 
 
 def _shallow(node: ast.AST) -> ast.AST:
-    """Return a copy of a node with the same text but without deep nesting: a single name, whose spelling is the
-    replaced text, stands for all parts but one of a long sum or chain of `else`, and for a call's only generator."""
+    """Return a copy of a node with the same text but without deep nesting. A single name replaces all parts but one of
+    a long sum or chain of `else`, and a call's only generator; the name's spelling is the text that it replaces."""
     match node:
         case ast.BinOp(op=ast.Add() | ast.Sub(), left=ast.BinOp(op=ast.Add() | ast.Sub())):
             first, rest = summands(node)
@@ -307,7 +307,7 @@ def statements_in(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def assigned_names(statement: ast.AST) -> list[str]:
-    """Return the names that a statement itself assigns, without inner statements and variables of generators."""
+    """Return the names that a statement itself assigns, without the names in inner statements and generators."""
     match statement:
         case ast.Assign(targets=targets):
             return [name for target in targets for name in stored(target)]
@@ -317,7 +317,7 @@ def assigned_names(statement: ast.AST) -> list[str]:
 
 
 def stored(target: ast.AST) -> list[str]:
-    """Return the names that get a value in `target`, which is assigned or is a whole statement."""
+    """Return the names that get a value in `target`, which is the target of an assignment or a whole statement."""
     return [node.id for node in ast.walk(target) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
 
 
@@ -382,7 +382,8 @@ def _is_same(left: types.CodeType, right: types.CodeType) -> bool:
 
 
 def text_of(path: str) -> Text:
-    """Return the current text of a file. Raises OSError, SyntaxError, ValueError, and LanguageError."""
+    """Return the current text of a file. Raises OSError if the file cannot be read, SyntaxError or ValueError if the
+    text is not Python, and LanguageError if the text is nested too deep."""
     try:
         return _text(path, Path(path).read_bytes())
     except (RecursionError, MemoryError):
@@ -395,7 +396,7 @@ def _text(path: str, content: bytes) -> Text:
 
 
 def place_of(python: Any, path: str, name: str) -> str:
-    """Return FILE:LINE of the code of a Python object. For an object without code, it is the last line of `path` that
+    """Return FILE:LINE of the code of a Python object. For an object without code, return the last line of `path` that
     defines or assigns `name`."""
     try:
         code = getattr(inspect.unwrap(python), "__code__", None)
@@ -407,7 +408,7 @@ def place_of(python: Any, path: str, name: str) -> str:
 
 
 def raised_at(path: str, error: BaseException) -> int:
-    """Return the innermost line of `path` in the traceback of an error; 1 if the file is not in it."""
+    """Return the innermost line of `path` in the traceback of an error; 1 if no line of `path` is there."""
     frames = reversed(list(walk_tb(error.__traceback__)))
     return next((line for frame, line in frames if frame.f_code.co_filename == path), 1)
 
@@ -420,8 +421,8 @@ def place_in(path: str, holder: str, name: str) -> str:
 
 @cache
 def _bound_at(path: str, name: str, holder: str = "") -> int:
-    """Return the last line of a file that defines or assigns `name`: outside of classes or, with `holder`, in this
-    class, or else in another class. If there is no such line, return 1."""
+    """Return the last line of a file that defines or assigns `name`: outside of classes; with `holder`, in the class of
+    this name or, if no line there does, in another class. If there is no such line at all, return 1."""
     try:
         lines = text_of(path).tree.body
     except (OSError, SyntaxError, ValueError):
@@ -503,7 +504,7 @@ def name_today(name: str) -> str:
 
 @contextmanager
 def former_names() -> Iterator[None]:
-    """Within this context, imports by the former names find the current modules; after it, they do as before."""
+    """Within this context, imports by the former names find the current modules; afterwards, what they found before."""
     kept = {name: module for name, module in sys.modules.items() if name_today(name) != name}
     named = {name.removeprefix(PACKAGE): module for name, module in _modules()}
     if not _has_package_of_its_own():
@@ -647,7 +648,7 @@ class _ModuleFinder:
 
 
 def _full_names(node: ast.Import | ast.ImportFrom, name: str, is_package: bool) -> Iterator[str]:
-    """Yield the names of the modules that an import may execute: the named ones, and the packages around them."""
+    """Yield the names of the modules that an import may execute: the imported modules, and the packages around them."""
     if isinstance(node, ast.Import):
         named = [alias.name for alias in node.names]
     else:

@@ -24,7 +24,7 @@ NAME = "expression"
 
 def read_typed(text: str, reader: Reader, names: dict[str, Any], ambiguous: set[str]) -> Function:
     """Return a function of `s` whose value is the expression `text`. The expression can use `names`, which the model's
-    files define, but not the `ambiguous` names. Raises LanguageError."""
+    files define, but not the `ambiguous` names. Raises LanguageError for a text that is not in the language."""
     with warnings.catch_warnings():  # Python's doubts about the text, as in `s.epoch is 1`, which the reader refuses
         warnings.simplefilter("ignore", SyntaxWarning)
         definition = _parsed(text)

@@ -144,7 +144,7 @@ def test_a_constraint_that_excludes_every_initial_state_is_refused(counters, che
     code, out, err = check("counters.py")
     says = (
         "counters.py:35: @constraint first_is_small, second_is_small excludes every initial state;"
-        " weaken the constraint, or let @initial make a state in which it is true\n"
+        " weaken the constraint, or let @initial make a state that satisfies it\n"
     )
     assert (code, out, err.endswith(says), err.count("\n")) == (2, "", True, 1)
 

@@ -186,8 +186,8 @@ def test_a_generator_that_is_never_enabled(instance_of: Build) -> None:
     text = text.replace("    s.one = min(one, 3)", "    require(one < 0)").replace(
         "    s.leader = 9", "    require(False)"
     )
-    says = "clusters: this configuration has no initial state; let @initial have true guards for some arguments"
-    with pytest.raises(ModelError, match=f"^{says}$"):
+    says = "this configuration has no initial state; let an @initial function have true guards for some arguments"
+    with pytest.raises(ModelError, match=f"^clusters: {says}$"):
         enumerate_initial_states(instance_of(text), Budget(None, MEMORY))
 
 
@@ -205,7 +205,7 @@ def test_refused_generators(instance_of: Build) -> None:
     ):
         assert instance_of(values=1 << 30).layouts
     outside = CLUSTERS.replace("between(-5, 70000), initially=-5", "between(1, 70000)")
-    with pytest.raises(ModelError, match=r"offset starts with 0; give a value in 1\.\.70000"):
+    with pytest.raises(ModelError, match=r"offset is initially 0; give a value in 1\.\.70000"):
         assert instance_of(outside).initial_states
 
 

@@ -562,7 +562,7 @@ BAD = {
     "door.py --vary limit": "--vary limit: no key with values; write it as --vary KEY=VALUE,VALUE,...",
     **{f"door.py --vary {words}": "write it as --vary KEY" for words in ("limit=", "=1", "limit=1,,2")},
     "door.py --vary limits=1,2": "--vary limits: door has no such entry; did you mean limit?",
-    "door.py --vary limit=1 --vary limit=2": "--vary is given for limit twice",
+    "door.py --vary limit=1 --vary limit=2": "--vary sets limit twice",
     "--vary replicas=1 --vary replication.factor=2": "replicas and replication.factor, which mean the same",
     "--vary min.insync.replicas=1 --vary min_insync_replicas=2": "which mean the same",
     "door.py --vary limit=1,1": "1 is given twice",

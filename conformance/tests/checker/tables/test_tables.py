@@ -294,7 +294,7 @@ AWAY = "move it away, or give another folder with --tables DIR"
         (lambda at: written(at, OURS), f"found/{OURS}: was not written by isrcheck; {AWAY}"),
         (
             lambda at: written(at, OURS, version="2"),
-            f"found/{OURS}: has version 2 of the tables, but isrcheck writes 1; {AWAY}",
+            f"found/{OURS}: has version 2 of the tables, not version 1; {AWAY}",
         ),
     ],
 )  # fmt: skip

@@ -220,14 +220,14 @@ IN_AN_ACTION = [
     ("a = WORD(1)  # <-", "`WORD(...)` cannot be called here; call helpers of the modelling language"),
     ("a = s.f()  # <-", "`s.f(...)` does not call a plain name; call helpers by their plain name"),
     ("a = (lambda: 1)()  # <-", "call helpers by their plain name"),
-    ("a = one()  # <-", "one(...) must get 1 arguments by position, and gets others; pass every argument by position"),
+    ("a = one()  # <-", "one(...) must get 1 arguments by position, but does not; pass every argument by position"),
     (
         "a = one(s, 1)  # <-",
-        "one(...) must get 1 arguments by position, and gets others; pass every argument by position",
+        "one(...) must get 1 arguments by position, but does not; pass every argument by position",
     ),
     (
         "a = one(s=s)  # <-",
-        "one(...) must get 1 arguments by position, and gets others; pass every argument by position",
+        "one(...) must get 1 arguments by position, but does not; pass every argument by position",
     ),
     (
         "a = one(s.f)  # <-",
@@ -517,10 +517,10 @@ WHOLE_FUNCTIONS = {
     "write them as (s) or (before, after) or (before, after, taken)": (
         "@sometimes\ndef p(taken):  # <-\n    return True",
     ),
-    "the state `after` is written, but a function can only read it; write only the state `s` of an action": (
+    "the state `after` is written, but the function can only read this state; write only the state `s` of an action": (
         "@always_step\ndef p(before, after):\n    after.f = True  # <-\n    return True",
     ),
-    "the state `before` is written, but a function can only read it; write only the state `s` of an action": (
+    "the state `before` is written, but the function can only read this state; write only the state `s` of an action": (
         "@always_step\ndef p(before, after):\n    before.f = True  # <-\n    return True",
     ),
     "`taken` is used as a value; compare `taken` with an action: taken == name": (
@@ -645,7 +645,7 @@ def test_a_variant_cannot_set_undeclared_entries(tmp_path: Path) -> None:
     base, swap, _ = base_and_variant(tmp_path, "")
     with pytest.raises(
         ModelError,
-        match=r"base\.py: protocol swapped sets FENCING, which the model does not declare; declare it as a switch",
+        match=r"base\.py: protocol swapped sets FENCING, which the model does not declare; declare them as switches",
     ):
         assemble("mine", base, {"swapped": (swap, {"FENCING": True})})
 
@@ -773,7 +773,7 @@ BAD_DECLARATIONS = [
         "optional(...) takes numbers that start at 0, not at 1; start them at 0",
     ),
     (FIELD, "field(values=optional(optional(Node)))", "optional(...) contains another optional(...); write it once"),
-    (FIELD, "field(values=Flag, initially=2)", "odd starts with 2; give a value in 0..1"),
+    (FIELD, "field(values=Flag, initially=2)", "odd is initially 2; give a value in 0..1"),
     (ENTRY, "setting(200, '', most=2**31)", "-2147483648..2147483647"),
     (
         ENTRY,

@@ -126,11 +126,11 @@ def test_a_queue_takes_the_bits_of_its_elements_and_of_none(tmp_path: Path) -> N
         ("s.turns.push(1)  # <-", "a queue has no `push`; a queue is changed by s.turns.append(x), s.turns.popleft()"),
         (
             "s.turns.append()  # <-",
-            "`append` takes 1 element, but this call gives another number; a queue is changed by",
+            "`append` takes 1 element, but this call passes more or fewer; a queue is changed by",
         ),
         (
             "s.turns.popleft(0)  # <-",
-            "`popleft` takes 0 elements, but this call gives another number; a queue is changed by",
+            "`popleft` takes 0 elements, but this call passes more or fewer; a queue is changed by",
         ),
         ("s.owner = s.turns.popleft()  # <-", "assign s.turns.popleft() to a local first"),
         ("require(s.turns.popleft() == 1)  # <-", "`s.turns.popleft()` is a part of an expression; write x = "),
@@ -213,7 +213,7 @@ def test_a_queue_without_places_is_refused(tmp_path: Path) -> None:
     [
         ("1", "give a list, the oldest element first"),
         ("[0, 1, 2, 1]", "give at most 3 elements of the queue"),
-        ("[9]", r"turns\[0\] starts with 9; give a value in 0..2"),
+        ("[9]", r"turns\[0\] is initially 9; give a value in 0..2"),
         ("[-1, 0]", "give elements of the queue, which are whole numbers of at least 0"),
         ("{9: 0}", "give a list, the oldest element first"),
         ("[2, 0]", ""),
@@ -235,7 +235,7 @@ FAULTS = {
     "s.owner = s.turns[0]": "index 0 of turns is outside the queue, whose length is 0",
     "s.owner = s.turns[0 - 1]": "index -1 of turns is outside the queue",
     "for x in range(4):\n        s.turns.append(0)": "append to turns, which is full with 3 elements",
-    "s.turns.append(s.owner)": "-1 is appended to turns, whose elements are all greater",
+    "s.turns.append(s.owner)": "-1 is appended to turns, whose elements can only be greater",
     "s.turns.append(3)": "3 is written to turns",
 }
 
@@ -261,8 +261,8 @@ def test_none_is_in_no_queue_and_is_no_element_of_a_set(tmp_path: Path) -> None:
 
 
 MUTANTS = {
-    "s.turns.popleft()": "the length of turns is 0, and an element beyond it is used; test the index",
-    "s.owner = s.turns[0]": "the length of turns is 0, and an element beyond it is used",
+    "s.turns.popleft()": "the length of turns is 0, and an element beyond this length is used; test the index",
+    "s.owner = s.turns[0]": "the length of turns is 0, and an element beyond this length is used",
     "s.owner = s.turns[4]": "index 4 of turns is outside 0..2",
     "for x in range(4):\n        s.turns.append(0)": "turns is full with 3 elements; guard the step with len(...), or",
     "s.turns.append(3)": "3 is written to turns, whose values are -1..2; guard the step, or widen the field's range",

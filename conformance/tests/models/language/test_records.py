@@ -296,7 +296,7 @@ def test_initial_records_have_all_of_their_parts(tmp_path: Path) -> None:
         start = f"@initial\ndef starts(configuration):\n    yield {{{given}}}\n"
         with pytest.raises(ModelError) as refusal:
             _ = instance_of(tmp_path, STEPS + start).initial_states
-        says = "inbox.kind and inbox.sender start with different lengths; give the queues of all parts the same length"
+        says = "inbox.kind and inbox.sender differ in initial length; give the queues of all parts the same length"
         assert str(refusal.value).endswith(says)
 
 

@@ -172,7 +172,7 @@ def assert_refused_at_the_mark(path: Path, says: str) -> None:
         ("s.leader = s.seen  # <-", "the set `s.seen` is used as a value; a set is read by x in s.seen"),
         ("s.seen.remove(0)  # <-", "`s.seen.remove(...)` is not in the language; write s.seen.discard(x)"),
         ("s.seen.pop()  # <-", "a set has no `pop`; a set is changed by s.seen.add(x)"),
-        ("s.seen.add(0, 1)  # <-", "`add` takes 1 element, but this call gives another number; write s.seen.add(...)"),
+        ("s.seen.add(0, 1)  # <-", "`add` takes 1 element, but this call passes more or fewer; write s.seen.add(...)"),
         (
             "s.seen |= chosen  # <-",
             "`s.seen |= chosen` changes a set with an operator; a set is changed by s.seen.add(x), s.seen.discard(x)",
