@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from types import MappingProxyType
+from typing import Any
 
 import pytest
 
@@ -98,82 +100,94 @@ CLIENTS = set(
 KRAFT_IN_CI = [("3.3", EVERY_KRAFT_FAULT), ("4.1", REASSIGNED), ("4.1", SESSIONS), ("3.5", LATE_FETCHES)]
 """The configurations with KRaft that `make test-exhaustive` runs; `make verify` runs the others."""
 
-SEEDS = [range(35), recorded(range(35, 150))]
-"""150 walks of every configuration, in two parts; each part takes every expected action."""
+
+def with_seeds(cases: Iterable[Any]) -> list[Any]:
+    """Each case with the seeds of its walks: 150 in `make verify`, and 35 if the case also runs at other times."""
+    parameters = [case if hasattr(case, "marks") else pytest.param(*case) for case in cases]
+    others = [case for case in parameters if not any(mark.name == "recorded" for mark in case.marks)]
+    return [pytest.param(*case.values, range(35), marks=case.marks) for case in others] + [
+        recorded((*case.values, range(150))) for case in parameters
+    ]
 
 
 @pytest.mark.sampled
-@pytest.mark.parametrize("seeds", SEEDS, ids=str)
 @pytest.mark.parametrize(
-    ("protocol", "values", "also"),
-    [
-        *sampled(
-            [
-                (protocol, EVERY_FAULT, FAULTS | (ALTER_ISR if protocol in SINCE_ALTER_ISR else OUT_OF_RANGE))
-                for protocol in ZOOKEEPER
-            ],
-            lambda one: one[0] == "2.8",
-            last=lambda one: one[0] != "2.1",
-        ),
-        *sampled(
-            [
-                ("3.3", EVERY_KRAFT_FAULT, FAULTS | ALTER_ISR | BROKERS),
-                ("3.5", EVERY_KRAFT_FAULT, FAULTS | (ALTER_ISR - FIRST_OF_TWO) | BROKERS),
-                ("3.7", EVERY_KRAFT_FAULT, FAULTS | (ALTER_ISR - FIRST_OF_TWO) | BROKERS),
-                ("4.1", EVERY_KRAFT_FAULT, FAULTS | (ALTER_ISR - FIRST_OF_TWO) | BROKERS),
-                ("4.1", REASSIGNED, REASSIGNMENTS),
-                ("4.3", REASSIGNED, REASSIGNMENTS),
-                ("4.1", ADMINISTERED, ADMINISTRATORS | {"broker_reports_directory"}),
-                ("4.3", ADMINISTERED, ADMINISTRATORS),
-                ("4.1", SESSIONS, {"controller_fences_last_leader", "broker_shuts_down"}),
-                ("3.3", LATE_FETCHES, {"leader_handles_late_fetch"}),
-                ("3.5", LATE_FETCHES, {"late_fetch_is_lost"}),
-                ("3.7", {**EVERY_KRAFT_FAULT, "MAXIMAL_ISR": 1}, BROKERS),
-                ("3.7", {**EVERY_KRAFT_FAULT, "MAXIMAL_ISR": 2}, BROKERS),
-                ("3.7", {**EVERY_KRAFT_FAULT, "LEADER_CHOICE": 1}, BROKERS),
-                ("3.7", {**EVERY_KRAFT_FAULT, "EQUAL_PARTITION_EPOCH_REPLACES": 0}, BROKERS),
-                ("3.7", {**EVERY_KRAFT_FAULT, "RESTART_BEFORE_FENCING": 0}, BROKERS),
-                ("3.7", {**EVERY_KRAFT_FAULT, "RESPONSE_EPOCH_MATCHED": 1}, BROKERS),
-                ("3.7", {**EVERY_KRAFT_FAULT, "REMOTE_OFFSETS_KEPT_BY_REELECTED_LEADER": 0}, BROKERS),
-                ("4.1", {**EVERY_CLIENT, "delete_records": 0}, {"coordinator_commits", "leader_appends_marker"}),
-                ("4.1", {**LOSING_RECORDS, **ROOM}, {"producer_begins_new_epoch"}),
-                ("4.1", {**READERS, **ROOM}, {"consumer_fetches", "consumer_follows_new_leader"}),
-            ],
-            lambda one: False,
-            last=lambda one: one[:2] not in KRAFT_IN_CI,
-        ),
-        *sampled(
-            [(protocol, EVERY_CLIENT, CLIENTS) for protocol in WITH_TRANSACTIONS if protocol not in SINCE_ALTER_ISR],
-            lambda one: one[0] == "2.4",
-            last=lambda one: one[0] != "0.11",
-        ),
-        exhaustive(("2.8", UNTOUCHED, {"coordinator_commits", "leader_appends_marker", "producer_retries"})),
-        recorded(("2.8", {**EVERY_FAULT, "DIVERGING_RESP_UPDATES_STATE": 1}, ALTER_ISR)),
-        recorded(("2.8", {**EVERY_FAULT, "HW_FROM_DIVERGING_RESP": 0}, ALTER_ISR - FIRST_OF_TWO)),
-        recorded(("2.8", {**EVERY_FAULT, "HW_MINISR_GATE": 1}, ALTER_ISR)),
-        recorded(("2.8", {**EVERY_FAULT, "RESPONSE_EPOCH_MATCHED": 1}, ALTER_ISR)),
-        recorded(("2.8", {**EVERY_FAULT, "EPOCH_ENTRY_AT_END_DROPPED": 0}, ALTER_ISR)),
-        recorded(("2.1", ACKS_ONE, {"answer_is_lost"})),
-        ("0.10", ACKS_ZERO, {"send_is_lost"}),
-        exhaustive(("2.0", FOUR_BROKERS, {"leader_shrinks_isr"})),
-        *sampled(
-            [
-                ("2.4", IDEMPOTENT, {"request_fails", "producer_resends", "broker_saves_producer_state"}),
-                ("2.4", LOSING_RECORDS, {"producer_begins_new_epoch"}),
-                ("2.4", REMEMBERING, {"producer_resends", "leader_deletes_records"}),
-                ("2.8", {**REMEMBERING, **ROOM}, {"producer_resends", "leader_deletes_records"}),
-                ("2.8", {**LOSING_RECORDS, **ROOM}, {"producer_begins_new_epoch"}),
-                ("2.1", OLD_IDEMPOTENT, {"producer_begins_new_epoch", "producer_begins_from_zero"}),
-                ("0.11", ONE_IN_FLIGHT, {"request_fails", "producer_resends"}),
-                ("2.8", {**READERS, **ROOM, "READ_REPLICA_IN_ISR": 1}, {"consumer_is_sent_to_follower"}),
-                ("2.8", {**READERS, **ROOM}, {"consumer_fetches", "consumer_follows_new_leader"}),
-                ("2.4", READERS, {"consumer_fetches", "consumer_follows_new_leader"}),
-                ("2.4", RESETS, {"consumer_fetches", "consumer_follows_new_leader", "consumer_is_out_of_range"}),
-            ],
-            lambda one: one[1] in (LOSING_RECORDS, RESETS),
-            last=lambda one: one[1] in (IDEMPOTENT, READERS) or one[0] == "2.8",
-        ),
-    ],
+    ("protocol", "values", "also", "seeds"),
+    with_seeds(
+        [
+            *sampled(
+                [
+                    (protocol, EVERY_FAULT, FAULTS | (ALTER_ISR if protocol in SINCE_ALTER_ISR else OUT_OF_RANGE))
+                    for protocol in ZOOKEEPER
+                ],
+                lambda one: one[0] == "2.8",
+                last=lambda one: one[0] != "2.1",
+            ),
+            *sampled(
+                [
+                    ("3.3", EVERY_KRAFT_FAULT, FAULTS | ALTER_ISR | BROKERS),
+                    ("3.5", EVERY_KRAFT_FAULT, FAULTS | (ALTER_ISR - FIRST_OF_TWO) | BROKERS),
+                    ("3.7", EVERY_KRAFT_FAULT, FAULTS | (ALTER_ISR - FIRST_OF_TWO) | BROKERS),
+                    ("4.1", EVERY_KRAFT_FAULT, FAULTS | (ALTER_ISR - FIRST_OF_TWO) | BROKERS),
+                    ("4.1", REASSIGNED, REASSIGNMENTS),
+                    ("4.3", REASSIGNED, REASSIGNMENTS),
+                    ("4.1", ADMINISTERED, ADMINISTRATORS | {"broker_reports_directory"}),
+                    ("4.3", ADMINISTERED, ADMINISTRATORS),
+                    ("4.1", SESSIONS, {"controller_fences_last_leader", "broker_shuts_down"}),
+                    ("3.3", LATE_FETCHES, {"leader_handles_late_fetch"}),
+                    ("3.5", LATE_FETCHES, {"late_fetch_is_lost"}),
+                    ("3.7", {**EVERY_KRAFT_FAULT, "MAXIMAL_ISR": 1}, BROKERS),
+                    ("3.7", {**EVERY_KRAFT_FAULT, "MAXIMAL_ISR": 2}, BROKERS),
+                    ("3.7", {**EVERY_KRAFT_FAULT, "LEADER_CHOICE": 1}, BROKERS),
+                    ("3.7", {**EVERY_KRAFT_FAULT, "EQUAL_PARTITION_EPOCH_REPLACES": 0}, BROKERS),
+                    ("3.7", {**EVERY_KRAFT_FAULT, "RESTART_BEFORE_FENCING": 0}, BROKERS),
+                    ("3.7", {**EVERY_KRAFT_FAULT, "RESPONSE_EPOCH_MATCHED": 1}, BROKERS),
+                    ("3.7", {**EVERY_KRAFT_FAULT, "REMOTE_OFFSETS_KEPT_BY_REELECTED_LEADER": 0}, BROKERS),
+                    ("4.1", {**EVERY_CLIENT, "delete_records": 0}, {"coordinator_commits", "leader_appends_marker"}),
+                    ("4.1", {**LOSING_RECORDS, **ROOM}, {"producer_begins_new_epoch"}),
+                    ("4.1", {**READERS, **ROOM}, {"consumer_fetches", "consumer_follows_new_leader"}),
+                ],
+                lambda one: False,
+                last=lambda one: one[:2] not in KRAFT_IN_CI,
+            ),
+            *sampled(
+                [
+                    (protocol, EVERY_CLIENT, CLIENTS)
+                    for protocol in WITH_TRANSACTIONS
+                    if protocol not in SINCE_ALTER_ISR
+                ],
+                lambda one: one[0] == "2.4",
+                last=lambda one: one[0] != "0.11",
+            ),
+            exhaustive(("2.8", UNTOUCHED, {"coordinator_commits", "leader_appends_marker", "producer_retries"})),
+            recorded(("2.8", {**EVERY_FAULT, "DIVERGING_RESP_UPDATES_STATE": 1}, ALTER_ISR)),
+            recorded(("2.8", {**EVERY_FAULT, "HW_FROM_DIVERGING_RESP": 0}, ALTER_ISR - FIRST_OF_TWO)),
+            recorded(("2.8", {**EVERY_FAULT, "HW_MINISR_GATE": 1}, ALTER_ISR)),
+            recorded(("2.8", {**EVERY_FAULT, "RESPONSE_EPOCH_MATCHED": 1}, ALTER_ISR)),
+            recorded(("2.8", {**EVERY_FAULT, "EPOCH_ENTRY_AT_END_DROPPED": 0}, ALTER_ISR)),
+            recorded(("2.1", ACKS_ONE, {"answer_is_lost"})),
+            ("0.10", ACKS_ZERO, {"send_is_lost"}),
+            exhaustive(("2.0", FOUR_BROKERS, {"leader_shrinks_isr"})),
+            *sampled(
+                [
+                    ("2.4", IDEMPOTENT, {"request_fails", "producer_resends", "broker_saves_producer_state"}),
+                    ("2.4", LOSING_RECORDS, {"producer_begins_new_epoch"}),
+                    ("2.4", REMEMBERING, {"producer_resends", "leader_deletes_records"}),
+                    ("2.8", {**REMEMBERING, **ROOM}, {"producer_resends", "leader_deletes_records"}),
+                    ("2.8", {**LOSING_RECORDS, **ROOM}, {"producer_begins_new_epoch"}),
+                    ("2.1", OLD_IDEMPOTENT, {"producer_begins_new_epoch", "producer_begins_from_zero"}),
+                    ("0.11", ONE_IN_FLIGHT, {"request_fails", "producer_resends"}),
+                    ("2.8", {**READERS, **ROOM, "READ_REPLICA_IN_ISR": 1}, {"consumer_is_sent_to_follower"}),
+                    ("2.8", {**READERS, **ROOM}, {"consumer_fetches", "consumer_follows_new_leader"}),
+                    ("2.4", READERS, {"consumer_fetches", "consumer_follows_new_leader"}),
+                    ("2.4", RESETS, {"consumer_fetches", "consumer_follows_new_leader", "consumer_is_out_of_range"}),
+                ],
+                lambda one: one[1] in (LOSING_RECORDS, RESETS),
+                last=lambda one: one[1] in (IDEMPOTENT, READERS) or one[0] == "2.8",
+            ),
+        ]
+    ),
+    ids=lambda value: str(value) if isinstance(value, range) else None,
 )
 def test_the_cluster_agrees_with_every_fault_and_client_feature(protocol, values, also, seeds):
     taken: set[str] = set()
