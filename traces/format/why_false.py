@@ -80,7 +80,7 @@ class Reason:
         return f" for {', '.join(binding.text for binding in self.bindings)}" if self.bindings else ""
 
     def lines(self, indent: str = "") -> list[str]:
-        """Return the reason and the deeper reasons, as lines of any length for table.fitted; deciding cells come last."""
+        """Return the reason and the deeper reasons, as lines of any length for table.fitted; deciding cells last."""
         lines = [f"{indent}{self.source} is {'true' if self.truth else 'false'}{self.where}"]
         if self.conditions:
             lines.append(f"{indent}  given {' and '.join(self.conditions)}")

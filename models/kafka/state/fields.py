@@ -204,7 +204,7 @@ def numbers_from_zero(s):
 
 
 def up_to_budget(name):
-    """The values of a budget's remaining amount. Budgets up to three have the same layout, and one compiled search."""
+    """The values of a budget's remaining amount. All budgets up to three have the same layout and compiled search."""
     return between(0, lambda configuration: max(3, getattr(configuration, name)))
 
 
@@ -546,7 +546,7 @@ def _cluster(configuration, leader, isr, lengths, absent=()):
     """Return a quiescent cluster at epoch 0, in which broker r holds the first lengths[r] records, all of them
     acknowledged.
 
-    Brokers that are absent have no leader and no followers, as after a crash; nor have those that are no replicas.
+    Brokers that are absent, or no replicas of the partition, have no leader and no followers, as after a crash.
     """
     replicas, log_size, elections = configuration.replicas, configuration.log_size, configuration.elections
     committed = lengths[leader]
