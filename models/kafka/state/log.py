@@ -69,7 +69,7 @@ def end_offset_for(s, r, epoch):
 
 
 def epoch_for(s, r, epoch):
-    """The epoch that the answer names: the largest cached epoch up to `epoch`; without such an epoch, `epoch` itself."""
+    """The epoch that the answer names: the largest cached epoch up to `epoch`; without such an epoch, `epoch`."""
     largest = largest_epoch_up_to(s, r, epoch)
     return epoch if largest == NONE else largest
 
