@@ -330,7 +330,7 @@ def certify_lasso(trace: Trace) -> None:
     for group in groups_of(instance, prop):
         if _taken_at(trace, loop, group) is None and _disabled_at(trace, loop, group) is None:
             raise FalseTraceError(
-                f"its loop is not fair to {group.name}: every state of it allows such a step, but it takes no such step"
+                f"its loop is not fair to {group.name}: every state of the loop allows this step, but it is never taken"
             )
     fails = [cells for cells in trace.states[loop:] if not run.holds(instance, prop, cells)]
     verdict = PERMITTED if any(run.is_permitted(instance, prop, cells) for cells in fails) else VIOLATED

@@ -768,7 +768,7 @@ def recheck(path: Path, model_file: Path | None = None) -> Recheck:
         document["#meta"]["isrcheck"]["model-digest"] = model.digest
         trace = read_trace(document, model)
         if trace.prop is None or trace.prop.kind is Kind.SOMETIMES or trace.verdict in (None, REACHED, NOT_INDUCTIVE):
-            raise UsageError("no trace of a violated property; give one written by check")
+            raise UsageError("not a trace of a violated property; give a file written by check")
         if is_same:
             certify_file(trace)
         return _replayed(trace)

@@ -184,7 +184,7 @@ Participant = str | tuple[str, int]
 
 
 class UnknownArgumentError(AttributeError):
-    """Raised if an action lacks a parameter that the table's row for the action's name uses."""
+    """Raised if an action has no parameter with a name that its row in the table (`ActionView`) uses."""
 
 
 @dataclass(frozen=True)

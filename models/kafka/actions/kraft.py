@@ -369,8 +369,8 @@ def broker_applies_metadata(s, broker: KraftReplica, partition_epoch: Announceme
 
 @action(shows="{broker} of partition epoch {partition_epoch}")
 def broker_drops_metadata(s, broker: KraftReplica, partition_epoch: Announcement):
-    """An exception ends the change that the broker is applying, such as too many open files when it creates a log. The
-    broker logs it, goes on with the next change, and never applies this one.
+    """An exception, such as too many open files when the broker creates a log, ends the change that it is applying. The
+    broker logs the exception, goes on with the next change, and never applies this change.
 
     Kafka: ReplicaManager.applyDelta, BrokerMetadataPublisher.onMetadataUpdate.
     """
@@ -888,8 +888,8 @@ def broker_loses_disk_while_it_fetches(s, follower: KraftReplica, leader: KraftR
 
 @action(shows="of {follower} at {leader}")
 def leader_handles_late_fetch(s, leader: KraftReplica, follower: KraftReplica):
-    """The leader decides that the follower joins the ISR because of the log of an earlier process; the request names
-    the new process, which fetches at the same time. Kafka: Partition.maybeExpandIsr, addBrokerEpochToIsr."""
+    """The log of the follower's earlier process leads the leader to add the follower to the ISR; the request names the
+    new process, which fetches at the same time. Kafka: Partition.maybeExpandIsr, addBrokerEpochToIsr."""
     require(s.LATE_FETCH_COUNTS)
     require(s.late_fetches > 0)
     require(s.late_fetch_offset[leader][follower] != NONE)

@@ -205,7 +205,7 @@ def stop_fetching(s, follower):
 
 
 def drop_parked_fetches(s, leader):
-    """Fetches parked at a leader end with it, or are answered with an error when it applies newer metadata.
+    """Fetches parked at a leader end when the leader does, or get an error when it applies newer metadata.
 
     Not modelled: before 2.1 parked fetches carry no epoch, and a re-elected, undemoted leader still serves them.
     """

@@ -757,7 +757,7 @@ def kraft_budgets_with_zookeeper(configuration):
 @contradiction
 def start_assignment_lacks_the_leader(configuration):
     """start_assignment is a number whose bit r means that the partition is assigned to broker r: it needs
-    --reassignments, has to contain broker 0, the leader, every broker of start_isr, and none that does not exist."""
+    --reassignments, has to contain broker 0 (the leader) and all brokers of start_isr, and only existing brokers."""
     return configuration.start_assignment and (
         not configuration.reassignments
         or not configuration.start_assignment & 1

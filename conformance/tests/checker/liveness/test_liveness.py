@@ -252,7 +252,7 @@ def test_z3_leaves_it_open(searched, capsys):
         ({"verdict": "HOLDS ON THIS PATH"}, "a lasso shows that a property is VIOLATED or PERMITTED"),
         (
             {"steps": (), "loop": 0},
-            "its loop is not fair to blinks: every state of it allows such a step, but it takes no such step",
+            "its loop is not fair to blinks: every state of the loop allows this step, but it is never taken",
         ),
     ],
 )
