@@ -50,7 +50,7 @@ def the_controller_names_a_leader(s):
 
 @lemma(every_length=True)
 def answers_start_where_the_log_did(s):
-    """A response answers a fetch from within the leader's log: its log start is not above the fetch offset."""
+    """A response answers a fetch from within the leader's log: the log start in it is not above the fetch offset."""
     return all(
         s.response_log_start_offset[follower][leader] <= s.fetch_offset[follower][leader]
         for follower in range(s.replicas)
@@ -137,9 +137,9 @@ def elects_cleanly(configuration):
 
 
 def keeps_what_is_written(configuration):
-    """As `elects_cleanly`, and no disk or unflushed record is lost, and no old record deleted. The cache has every
-    epoch from where it starts (KAFKA-7415), and forgets it when none of its records is left (KAFKA-10706; with at most
-    two elections, this does not matter)."""
+    """As `elects_cleanly`, and no disk or unflushed record is lost, and no old record deleted. The cache has an epoch
+    as soon as the epoch begins (KAFKA-7415), and forgets the epoch when all its records are gone (KAFKA-10706; with at
+    most two elections, this does not matter)."""
     return (
         elects_cleanly(configuration)
         and configuration.power_losses == 0
@@ -230,8 +230,8 @@ def is_undecided(s, leader):
 
 
 def is_counted_by(s, leader, r):
-    """The leader is the controller's, and has the replica in its ISR, will have it there when it reads a record, or has
-    asked the controller to add it."""
+    """The leader is the controller's leader, and has the replica in its ISR, or will have it there after reading a
+    metadata record, or has asked the controller to add the replica."""
     return s.controller_leader == leader and (
         (is_controllers_leader(s, leader) and is_in_maximal_isr(s, leader, r))
         or (is_undecided(s, leader) and s.requested_isr[leader][r])
@@ -422,8 +422,8 @@ def leader_and_controller_share_the_isr(s):
 def a_reelected_leader_was_not_replaced(s):
     """A leader that was elected again, and has not heard of the epochs in between, has had no successor in between.
 
-    A leader that the controller gave up on leaves the ISR, and only a fetch from its successor brings it back; by then
-    it has heard of its demotion. Its knowledge of its followers survives no other elections (missed_demotion.md).
+    A leader on which the controller gave up leaves the ISR, and rejoins it only by fetching from its successor, once it
+    knows of its demotion. Its knowledge of its followers survives only the other re-elections (missed_demotion.md).
     """
     return not s.REMOTE_OFFSETS_KEPT_BY_REELECTED_LEADER or all(
         (
@@ -474,7 +474,7 @@ def nobody_joins_an_isr_unheard(s):
 
 @lemma(applies=elects_cleanly_with_kraft)
 def a_process_that_is_down_knows_nothing(s):
-    """A broker that is down has forgotten what it knew; one that runs knows nothing newer than the controller."""
+    """A broker that is down has forgotten what it knew; a running broker knows nothing newer than the controller."""
     return all(
         s.metadata_position[r] <= s.partition_epoch[r] <= s.controller_partition_epoch
         and s.leader_epoch[r] <= s.controller_epoch
@@ -630,7 +630,7 @@ def requests_name_what_their_leader_knew(s):
 @lemma(applies=elects_cleanly_with_kraft)
 def a_pending_change_is_on_its_way(s):
     """The leader is in its ISR and in its proposed ISR. Its request is on its way, was refused because the controller
-    knows more, or is answered; the answer ACCEPTED is also the next record.
+    knows more, or is answered; if the answer is ACCEPTED, the next record has the requested ISR.
 
     The request of a change that was dropped is older than what its leader knows.
     """
@@ -671,8 +671,8 @@ def the_leader_counts_everyone_in_the_isr(s):
     """The members of the controller's ISR, and of the ISR in a record that the leader of this epoch has not applied
     yet, are in the leader's maximal ISR.
 
-    Whatever the controller does by itself makes the ISR smaller; only an accepted request makes it larger, and then the
-    leader made it with its present knowledge.
+    Whatever the controller does by itself makes the ISR smaller; only an accepted request makes the ISR larger, and the
+    leader made this request with its present knowledge.
     """
     return all(
         (
@@ -1054,8 +1054,8 @@ def caches_name_where_epochs_start(s):
 
 @lemma(applies=keeps_what_is_written)
 def empty_epochs_are_their_leaders(s):
-    """Only the leader of an epoch can have it in its cache without a record of it; then no replica has a record of the
-    epoch, and no other cache has the epoch.
+    """Only the leader of an epoch can have the epoch in its cache without holding a record of it; then no replica has
+    a record of the epoch, and no other cache has the epoch.
 
     Since 2.7 a follower that is done truncating has forgotten such an epoch.
     """
@@ -1206,8 +1206,8 @@ def later_leaders_hold_what_may_be_committed(s):
 
 @lemma(applies=lambda configuration: joins_isr_with_all(configuration) and elects_cleanly_with_kraft(configuration))
 def who_is_proposed_has_caught_up(s):
-    """A leader proposes a follower only if it has fetched everything from before the leader's epoch, and everything
-    that the leader has exposed; such a follower has heard of the epoch."""
+    """A leader proposes a follower only if the follower has fetched everything from before the leader's epoch, and
+    everything that the leader has exposed; the follower has heard of the epoch."""
     return all(
         s.remote_log_end_offset[leader][r] >= s.epoch_start_offset[leader]
         and s.remote_log_end_offset[leader][r] >= s.high_watermark[leader]
@@ -1265,8 +1265,8 @@ def high_watermarks_are_exposed(s):
 
 @lemma(applies=joins_isr_with_all)
 def leaders_hold_what_followers_know(s):
-    """An entry that a broker knows to be exposed was exposed up to its own epoch: its leader holds the entry, and so
-    does every leader after the last one that exposed any such entry."""
+    """If a broker knows an entry to be exposed, a leader up to the broker's epoch exposed it: the broker's leader holds
+    the entry, and so does every leader since the last of those leaders that exposed anything."""
     return all(
         s.log_record[leader][offset] == s.exposed_record[offset]
         and s.log_epoch[leader][offset] == coming_epoch(s, r, offset)

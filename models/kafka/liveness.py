@@ -6,7 +6,7 @@ A search for loops needs every reachable state and its transitions, so these pro
 What is fair: brokers hear of metadata, followers reconcile and fetch, leaders answer and drop slow followers from the
 ISR, the controller answers and unfences, and the coordinator of a transaction decides. Elections, crashes, restarts and
 actions of clients need not happen. Faults have budgets, so an endless behaviour has finitely many of them. A lost
-message has no budget in `kafka`; here no connection breaks, since one that breaks again and again keeps every follower
+message has no budget in `kafka`; here no connection breaks, since a connection that breaks for ever keeps followers
 out. Nothing is demanded of runs that have used up their partition epochs: there, the controller cannot change the ISR.
 """
 

@@ -336,8 +336,8 @@ def may_join_with_the_change(s, r):
 
 @always_step(applies=lambda configuration: configuration.CONTROLLER == Controller.KRAFT)
 def elected_from_isr_or_elr(before, after):
-    """An elected broker was in the ISR or in the ELR, unless by an unclean election, as the last known leader, or by
-    the change that lets it into the ISR and completes a reassignment."""
+    """An elected broker was in the ISR or in the ELR, unless the election is unclean, or the broker is the last known
+    leader, or the change that elects it also lets it into the ISR and completes a reassignment."""
     return (
         after.controller_leader == before.controller_leader
         or after.controller_leader == NONE
@@ -353,7 +353,7 @@ def elected_from_isr_or_elr(before, after):
 
 @always(applies=lambda configuration: configuration.CONTROLLER == Controller.KRAFT)
 def offline_only_if_nobody_is_valid(s):
-    """The partition has no leader only while no active broker is in the ISR, nor in the ELR while the ISR is empty."""
+    """The partition has no leader only while no active broker is in the ISR or, if the ISR is empty, in the ELR."""
     return s.controller_leader != NONE or nobody_is_valid(s, NONE)
 
 
@@ -487,7 +487,7 @@ def consumers_skip_nothing(s):
 def lag_matches_isolation(before, after):
     """After a fetch, the lag of a consumer is the number of entries that it can still read at the broker that answered:
     those below the high watermark, with read_committed those below the last stable offset, and none that the log does
-    not hold. Where the broker shows less than the consumer has read, it is the negative number of those entries. Kafka:
+    not hold. If the consumer has read entries that the broker does not show, the lag is minus their number. Kafka:
     SubscriptionState.partitionLag."""
     return all(
         any(
@@ -685,7 +685,7 @@ def a_zombie_acknowledges(before, after):
 
 @sometimes(applies=lambda c: c.replicas > 1)
 def a_follower_joins_the_isr(before, after, taken):
-    """A fetch brings a follower into the ISR; since 2.8, the leader's AlterPartition request after the fetch does."""
+    """A follower joins the ISR by a fetch; since 2.8, by the leader's AlterPartition request after the fetch."""
     return (taken == leader_handles_fetch or taken == controller_handles_alter_partition) and any(  # noqa: SIM109 - no `in`
         after.controller_isr[r] and not before.controller_isr[r] for r in range(before.replicas)
     )

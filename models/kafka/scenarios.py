@@ -32,7 +32,7 @@ def failures(configuration):
 
 
 def elects(configuration):
-    """The bounds permit elections. Whether something can cause an election, the properties below have to show."""
+    """The bounds permit elections. The properties below have to show whether something can cause an election."""
     return configuration.elections > 0 and configuration.replicas > 1
 
 
@@ -47,7 +47,7 @@ def a_record_is_acknowledged(s):
 
 @sometimes(applies=lambda c: can_commit(c) and elects(c))
 def a_leader_is_elected_after_an_acknowledgement(before, after):
-    """A record was acknowledged, and then the controller elects another broker, or one after there was no leader."""
+    """A record was acknowledged, and then the controller elects another broker, or any broker if nobody led."""
     return (
         is_any_acknowledged(before)
         and after.controller_leader != NONE

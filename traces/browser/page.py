@@ -158,7 +158,7 @@ def _option(walk: Walk, number: int, choice: tuple[Option, str]) -> Element:
 
 
 def _turn(walk: Walk, option: Option, turned: PropertyStatus) -> tuple[Element, Element]:
-    """How a step makes a property false, as two elements: a plain sentence, and a text with the property's name."""
+    """A sentence that says how a step makes the property in `turned` false, and a text with the property's name."""
     sentence, text, verdict = turn_text(turned), turned.prop.name, "VIOLATED"
     if not turned.problem:
         sentence, text, verdict = headline(walk.trace_of(option, turned)), sentence, turned.verdict or ""

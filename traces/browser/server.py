@@ -80,7 +80,7 @@ class Server(ThreadingHTTPServer):
         self.address = f"http://{names[0]}/{self.token}/"
 
     def server_bind(self) -> None:
-        """Bind to the address, without looking up a host name for it as http.server does."""
+        """Bind to the address. Unlike http.server, do not look up the host name of the address."""
         socketserver.TCPServer.server_bind(self)
         self.server_name, self.server_port = ADDRESS, self.server_address[1]
 

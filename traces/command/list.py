@@ -14,7 +14,7 @@ OPTIONS = (Option("[DIR]", "", path, destination="folder", default=files.DEFAULT
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print a line for every readable file; report every other file, and return 2 if there is one."""
+    """Print a line for every readable file, and an error for every other file; return 2 if a file is unreadable."""
     rows = [("file", "model", "protocol", "property", "verdict", "steps", "configuration")]
     code = 0
     paths = files.files(arguments.folder)

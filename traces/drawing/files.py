@@ -26,7 +26,7 @@ MOST_DRAWN = 10_000
 
 
 def with_index(histories: Mapping[str, Trace | ForeignTrace], title: str) -> dict[str, Page | str]:
-    """Return the pages of several traces, by the names of their files, and an index, failures first."""
+    """Return the pages of several traces, and their index, which lists failures first; each by the name of its file."""
     shown = {name: (scene_of(history), page_text_of(history)) for name, history in histories.items()}
     order = sorted(shown, key=lambda name: ((*VERDICTS, "").index(shown[name][1].verdict), name))
     pages: dict[str, Page | str] = {}

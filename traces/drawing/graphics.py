@@ -158,7 +158,7 @@ def draw_lane(lane: Lane) -> Fragment:
 
 
 def _mark(note: str) -> str:
-    """The text that the names of a note's lines (items of a `Fragment`) begin with: the note, or a long note's hash."""
+    """A prefix for the names of a note's lines in `Fragment.things`: the note itself, or the hash of a long note."""
     return note if len(note) <= SHORT else hashlib.sha256(note.encode(errors="surrogatepass")).hexdigest()[:16]
 
 

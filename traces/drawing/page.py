@@ -3,9 +3,9 @@
 The page contains the states as plain data, from which its script draws the state after the step that the reader chose.
 
 The list of the steps is called the ladder: below the words of each step, its messages are arrows between the lanes. All
-lanes have the same share of the width, so the ladder fits any screen: the middle of lane l is at (l + 0.5) / lanes of
-the width. A text is in the middle of its arrow, but never outside the ladder: n characters of a fixed-width font are
-n `ch` wide, so the style sheet can compute the text's place (page.css).
+lanes are equally wide, so the ladder fits any screen: of n lanes, the middle of lane number l is at (l + 0.5) / n of
+the ladder's width. A text is in the middle of its arrow, but never outside the ladder: in a fixed-width font, a text of
+n characters is n `ch` wide, so the style sheet can compute the text's place (page.css).
 """
 
 from __future__ import annotations
@@ -350,7 +350,7 @@ def _broken(trace: Trace) -> list[list[str]]:
 
 
 def _story(scene: Scene, text: PageText) -> dict[str, object]:
-    """The data for the page's script: a list of all contents of lanes; for each step, the numbers of those it shows."""
+    """The data for the page's script: each content of a lane once, and for each step the numbers of its contents."""
     number: dict[Lane, int] = {}
     frames = [[number.setdefault(lane, len(number)) for lane in moment.lanes] for moment in scene.moments]
     return {

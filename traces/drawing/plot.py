@@ -1,7 +1,7 @@
 """Plots of fields over the steps of a trace, or over how often an action was taken: as text, and as SVG.
 
 The text has a row for each element of a field, such as `leader_epoch 1`, and a column for each number on the axis. The
-SVG file has one curve for each element, below each other over one axis.
+SVG file has one curve for each element; the curves are below each other, and share one axis.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class Curves:
-    """Curves over the same axis: `places` has the number of each state on it, `across` names what the axis counts."""
+    """Curves over the same axis: `places` has each state's number on the axis, `across` names what the axis counts."""
 
     curves: tuple[Curve, ...]
     places: tuple[int, ...]

@@ -7,8 +7,8 @@ A cause names no brokers or records, so two traces that differ only in the numbe
 a loss in Kafka's model, `happened` has the action that removed the relevant copy and the action that made the record
 unavailable; for any other failure, it has all actions of the trace.
 
-A fault is an event that a budget of the model counts. An election is a change of the leader epoch at the controller. A
-message is lost in an action of its own; messages lost in a crash are not counted.
+A fault is an event that a budget of the model counts. An election is a change of the leader epoch at the controller.
+Only actions that lose one message, such as `response_is_lost`, count as lost messages; losses in a crash do not.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def faults_in(instance: Instance, cells: Cells) -> dict[str, int]:
 
 
 def rarity(trace: Trace) -> Mapping[str, int]:
-    """Return how often each fault, elections, late and lost messages occur in a trace, by name, without zeros."""
+    """Return the number of each kind of fault, of elections, late messages and lost messages in a trace; no zeros."""
     counts = faults_in(trace.instance, trace.states[-1])
     if (actions := room_of(trace.instance).actions) is not None:
         counts |= actions.rare_events(trace)

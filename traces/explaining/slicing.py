@@ -132,7 +132,7 @@ def causal_cone(trace: Trace) -> tuple[int, ...]:
 
 
 def _cells_of_outcome(trace: Trace) -> set[int]:
-    """The cells of the last state that the property reads, or the condition under which its failure is permitted."""
+    """The cells of the last state that are read by the property or by the condition that permits its failure."""
     prop, instance = trace.prop, trace.instance
     assert prop is not None
     arguments: list[Cells | str] = [*trace.states[-2:], trace.steps[-1].action] if prop.of_steps else [trace.states[-1]]
@@ -145,7 +145,7 @@ def _cells_of_outcome(trace: Trace) -> set[int]:
 def _effects(
     instance: Instance, function: Function, arguments: Iterable[Cells | Argument]
 ) -> tuple[set[int], set[int]]:
-    """Call a function. Return the cells that it (or a guard in it) reads before writing them, and those it writes."""
+    """Call a function. Return the cells that it reads (also in guards) before it writes them, and the written cells."""
     recorded = [_RecordedCells(value) if isinstance(value, tuple) else value for value in arguments]
     Interpreter(instance).call(function.routine, recorded)
     states = [value for value in recorded if isinstance(value, _RecordedCells)]
@@ -191,7 +191,7 @@ class _StepRemoval:
         return kept
 
     def _without_two(self, kept: tuple[int, ...]) -> tuple[int, ...]:
-        """Return `kept` without the first pair of steps that can be removed together, or all of `kept`."""
+        """Return `kept` without the first pair of steps that can be removed together; `kept` if no pair can."""
         for pair in combinations(kept, 2):
             if self.taken >= MOST_TAKEN:
                 break
@@ -275,8 +275,8 @@ Judge = Callable[[list[Cells], list[Step]], bool]
 
 def needed_steps(instance: Instance, initial: Cells, steps: Sequence[Step], is_it: Judge) -> list[Step]:
     """Return the steps that a failure needs; `is_it` decides whether a path still ends in the failure. The removal of
-    the last step is tried first, so that the consequences of a step are tried before the step. With a step, the steps
-    that only it made possible are removed: without a crash there is no restart."""
+    the last step is tried first, so that the consequences of a step are tried before the step. If a step is removed,
+    the steps that are no longer possible without it are removed, too: without a crash there is no restart."""
     kept = list(steps)
     position = len(kept) - 1
     while position >= 0:

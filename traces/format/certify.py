@@ -79,11 +79,11 @@ def _certify_error(trace: Trace) -> None:
     """Raise FalseTraceError unless the error that the trace names occurs at its end, and at no earlier position."""
     if trace.prop is not IN_RANGE or trace.verdict != VIOLATED:
         raise FalseTraceError(
-            f"it ends with an error of a step or a property, but its verdict is not {IN_RANGE.name} {VIOLATED}"
+            f'it ends with an error of a step or a property, but its verdict is not "{IN_RANGE.name} {VIOLATED}"'
         )
     if trace.error is None:
         where = trace.spell_position(trace.length)
-        raise FalseTraceError(f"{IN_RANGE.name} is not broken at {where}, but the trace says {VIOLATED}")
+        raise FalseTraceError(f'{IN_RANGE.name} is not broken at {where}, but the trace says "{VIOLATED}"')
 
 
 def _certify_values(trace: Trace) -> None:
@@ -133,21 +133,21 @@ def _certify_verdict(trace: Trace) -> None:
         judge(trace.instance, prop, trace.states, trace.steps, trace.length)
         if prop.kind not in INDUCTIVE or trace.length == 0 or verdicts[-1] is None or any(verdicts[:-1]):
             raise FalseTraceError(
-                f"{prop.name} does not become false in the last step, but the trace says {NOT_INDUCTIVE}"
+                f'{prop.name} does not become false in the last step, but the trace says "{NOT_INDUCTIVE}"'
             )
         return
     if trace.verdict == HOLDS:
         if prop.kind is Kind.SOMETIMES:
-            raise FalseTraceError(f"{prop.name} can only be {REACHED}, but the trace says {HOLDS}")
+            raise FalseTraceError(f'the verdict on {prop.name} can only be "{REACHED}", but the trace says "{HOLDS}"')
         for position, verdict in enumerate(verdicts):
             if verdict is not None:
                 where = trace.spell_position(position)
-                raise FalseTraceError(f"{prop.name} is {verdict} at {where}, but the trace says {HOLDS}")
+                raise FalseTraceError(f'{prop.name} is {verdict} at {where}, but the trace says "{HOLDS}"')
         return
     if verdicts[-1] != trace.verdict:
         actual = verdicts[-1] or ("not reached" if prop.kind is Kind.SOMETIMES else "not broken")
         where = trace.spell_position(trace.length)
-        raise FalseTraceError(f"{prop.name} is {actual} at {where}, but the trace says {trace.verdict}")
+        raise FalseTraceError(f'{prop.name} is {actual} at {where}, but the trace says "{trace.verdict}"')
     first = verdicts.index(trace.verdict)
     if first != trace.length:
         raise FalseTraceError(
@@ -170,8 +170,8 @@ def _rests_on_the_search(trace: Trace, prop: Property) -> bool:
 def judgements(instance: Instance, prop: Property, states: Sequence[Cells], steps: Sequence[Step]) -> list[str | None]:
     """Return the verdict on the property at each position: VIOLATED, PERMITTED, REACHED, or None.
 
-    For a property of transitions, the verdict is on the step that leads to the position. It is None where the property
-    cannot be evaluated, and for an `always_possible` property, where too many states can follow to search them here.
+    For a property of transitions, the verdict is on the step that leads to the position. The verdict is None where the
+    property cannot be evaluated, and, for an `always_possible` property, where too many states can follow to search.
     """
     if is_live(prop):
         return [None] * len(states)  # no path without a loop breaks it
@@ -222,8 +222,8 @@ def from_steps(
     """Return the certified trace of a path that an engine found. Raises NotCertifiedError if plain Python disagrees.
 
     Without `verdict` the trace has to end when the property is VIOLATED, PERMITTED or REACHED for the first time; with
-    `verdict` it has to end with exactly that verdict. With `loop`, it is a lasso that returns to that position. A path
-    that violates `in_range` may end in a step that causes an error.
+    `verdict` it has to end with exactly that verdict. With `loop`, the trace is a lasso that returns to that position.
+    If the path violates `in_range`, its last step is allowed to cause an error.
     """
     with _confirming(command):
         if property_name != IN_RANGE.name:
@@ -317,10 +317,12 @@ def certify_lasso(trace: Trace) -> None:
     prop, loop = trace.prop, trace.loop
     if prop is None or not is_live(prop) or loop is None:
         raise FalseTraceError(
-            "it has no loop" if loop is None else "it has a loop, but no property of endless behaviours"
+            "it has no loop"
+            if loop is None
+            else "it has a loop, which only a trace of a property of endless behaviours (liveness) can have"
         )
     if trace.verdict not in (VIOLATED, PERMITTED):
-        raise FalseTraceError(f"a lasso shows that a property is {VIOLATED} or {PERMITTED}, not {trace.verdict}")
+        raise FalseTraceError(f'a lasso shows that a property is {VIOLATED} or {PERMITTED}, not "{trace.verdict}"')
     if not 0 <= loop <= len(trace.steps) or trace.states[loop] != trace.states[-1]:
         raise FalseTraceError(f"its last state differs from state {loop}, to which its loop returns")
     instance = trace.instance
@@ -328,16 +330,16 @@ def certify_lasso(trace: Trace) -> None:
     for group in groups_of(instance, prop):
         if _taken_at(trace, loop, group) is None and _disabled_at(trace, loop, group) is None:
             raise FalseTraceError(
-                f"its loop is not fair to {group.name}: such a step is possible in every state, but none is taken"
+                f"its loop is not fair to {group.name}: every state of the loop allows this step, but it is never taken"
             )
     fails = [cells for cells in trace.states[loop:] if not run.holds(instance, prop, cells)]
     verdict = PERMITTED if any(run.is_permitted(instance, prop, cells) for cells in fails) else VIOLATED
     if verdict != trace.verdict:
-        raise FalseTraceError(f"the loop makes {prop.name} {verdict}, but the trace says {trace.verdict}")
+        raise FalseTraceError(f'the loop makes {prop.name} {verdict}, but the trace says "{trace.verdict}"')
 
 
 def _certify_property(trace: Trace, prop: Property, loop: int) -> None:
-    """Raise FalseTraceError if the property is true in a state in which it has to be false to fail on the lasso."""
+    """Raise FalseTraceError if the lasso satisfies the property, because it is true where it would have to be false."""
     instance = trace.instance
     first = _first_false(trace, prop, loop)
     if first is None:
@@ -353,7 +355,7 @@ def _certify_property(trace: Trace, prop: Property, loop: int) -> None:
 
 
 def _first_false(trace: Trace, prop: Property, loop: int) -> int | None:
-    """The first position of those at which the property has to be false for the lasso to break it.
+    """The position from which on the property has to be false, if the lasso breaks the property.
 
     For `leads_to`, this is the last position at which the premise is true; None if the premise is true nowhere.
     """
@@ -369,7 +371,7 @@ def is_asked(instance: Instance, prop: Property, cells: Cells) -> bool:
 
 
 def _taken_at(trace: Trace, loop: int, group: FairGroup) -> int | None:
-    """The number of the first step of the loop that belongs to the group and changes the state; None without one."""
+    """The number of the first step of the loop that belongs to the group and changes the state; or None."""
     for at in range(loop + 1, len(trace.states)):
         if trace.steps[at - 1].number in group.steps and trace.states[at - 1] != trace.states[at]:
             return at
@@ -377,7 +379,7 @@ def _taken_at(trace: Trace, loop: int, group: FairGroup) -> int | None:
 
 
 def _disabled_at(trace: Trace, loop: int, group: FairGroup) -> int | None:
-    """The first position of the loop at which no step of the group leads to another state; None without one."""
+    """The first position of the loop at which no step of the group leads to another state; or None."""
     for at in range(loop, max(loop + 1, len(trace.steps))):
         cells = trace.states[at]
         moves = (step.number for step, after in possible_steps(trace.instance, cells) if after != cells)
@@ -434,8 +436,8 @@ def _fairness(trace: Trace, prop: Property, loop: int) -> Iterator[str]:
 
 
 def _names(idle: Sequence[FairGroup], taken: Sequence[FairGroup], groups: Sequence[FairGroup]) -> Iterator[str]:
-    """The names of the fair groups in `idle`, of which no step is taken. All groups with the same actions get one name,
-    such as `tick for each broker`, if each of these groups is in `idle` or `taken`."""
+    """The names of the fair groups in `idle`; the loop takes no step of these groups. If all groups with the same
+    actions are in `idle` or `taken`, they get one name, such as `tick for each broker`."""
     for (actions, each), members in groupby(idle, _kind):
         alike = list(members)
         others, every = (sum(kind == (actions, each) for kind in map(_kind, some)) for some in (taken, groups))
@@ -472,7 +474,7 @@ class Continuations:
 def continuations(
     instance: Instance, prop: Property, cells: Cells, stuck: frozenset[Cells] = frozenset()
 ) -> Continuations:
-    """Search the states that can follow a state for one in which `prop` is true; no state in `stuck` leads to one."""
+    """Search the states that can follow `cells` for a state in which `prop` is true; `stuck` leads to no such state."""
     reached, waiting = {cells}, deque([cells])
     while waiting:
         here = waiting.popleft()

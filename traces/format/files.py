@@ -92,7 +92,7 @@ def draft_in(folder: Path) -> Path:
 
 @contextlib.contextmanager
 def _draft(folder: Path, content: bytes) -> Iterator[Path]:
-    """Write a draft for the time of a `with` block. At the end it is removed if it was not renamed. Raises OSError."""
+    """Write a draft, and remove it at the end of the `with` block, unless the block renamed it. Raises OSError."""
     draft = draft_in(folder)
     try:
         write_through(draft, content)
@@ -471,7 +471,7 @@ def header_of(document: Mapping[str, Any]) -> Header:
 
 
 def _read_error(error: object) -> Mapping[str, Any] | None:
-    """Read the error at the end of a trace: `message`, and `step`, the step that causes it (null: a property does)."""
+    """Read the error at the end of a trace: its `message`, and the `step` that causes it (null if a property does)."""
     if error is None:
         return None
     if not isinstance(error, dict) or set(error) != {"step", "message"}:
@@ -546,7 +546,7 @@ def read_loop(document: Mapping[str, Any], states: int) -> int | None:
     if loop is None:
         return None
     if type(loop) is not int or not 0 <= loop < states:
-        raise UsageError(f"its loop returns to state {_shown(loop)}, which it does not have; write the trace again")
+        raise UsageError(f"its loop returns to state {_shown(loop)}, but there is no such state; write the trace again")
     return loop
 
 
@@ -560,11 +560,11 @@ def _read_erring(instance: Instance, header: Header) -> Step | None:
 
 
 def _instance(header: Header, model: Model) -> Instance:
-    """The model with the configuration in the file's header, which has to have every entry. Raises UsageError."""
+    """The model with the configuration in the file's header. Raises UsageError unless the header has every entry."""
     differing = set(model.entries) ^ set(header.configuration)
     if differing:
         names = ", ".join(sorted(differing))
-        raise UsageError(f"only one of its configuration and its model has the entry {names}; write the trace again")
+        raise UsageError(f"its configuration and its model do not both have the entry {names}; write the trace again")
     try:
         values = {name: parse(name, model.entries[name], text) for name, text in header.configuration.items()}
     except ValueError as error:
@@ -706,8 +706,9 @@ def reproduction(
     command: str, instance: Instance, file: str | None, property_name: str | None, verdict: str | None, length: int
 ) -> str:
     """Return a command that is safe to run and finds a trace again: `command`, if it runs only isrcheck's programs;
-    otherwise a search or proof of the instance, or "" without a property. The search has the bound `length` (one more
-    for a deadlock), unless the property needs every reachable state. `file` is the user's own model, or None."""
+    otherwise a command that searches the instance or proves the property; "" if the trace has no property. A search has
+    the bound `length` (one more for a deadlock), or no bound if the property has to be judged on all reachable states.
+    `file` is the user's own model, or None."""
     options = OPTIONS | {entry.option for entry in instance.model.entries.values() if entry.option is not None}
     if not command or _is_ours(command, options, file):
         return command
@@ -767,7 +768,7 @@ def recheck(path: Path, model_file: Path | None = None) -> Recheck:
         document["#meta"]["isrcheck"]["model-digest"] = model.digest
         trace = read_trace(document, model)
         if trace.prop is None or trace.prop.kind is Kind.SOMETIMES or trace.verdict in (None, REACHED, NOT_INDUCTIVE):
-            raise UsageError("no trace of a violated property; give one written by check")
+            raise UsageError("not a trace of a violated property; give a file written by check")
         if is_same:
             certify_file(trace)
         return _replayed(trace)

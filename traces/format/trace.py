@@ -223,8 +223,8 @@ def error_of(instance: Instance, initial: int, numbers: Sequence[int]) -> Error:
 def error_at_end(
     instance: Instance, states: Sequence[Cells], steps: Sequence[Step], erring: Step | None
 ) -> Error | None:
-    """Return the error of the step `erring`; without this step, the first error of a property that can be evaluated at
-    every position of the path but the last. None if there is no error."""
+    """Return the error that the step `erring` causes; if `erring` is None, the first error of a property at the last
+    position, among the properties that can be evaluated at all earlier positions. None if there is no error."""
     if erring is None:
         return next(errors_in_properties(instance, states, steps), None)
     message = error_in_step(instance, states[-1], erring)
@@ -260,7 +260,7 @@ def possible_steps(instance: Instance, cells: Cells) -> Iterator[tuple[Step, Cel
 
 
 def errors_in_properties(instance: Instance, states: Sequence[Cells], steps: Sequence[Step]) -> Iterator[Error]:
-    """Return an error for each property that can be evaluated at every position of a path but the last.
+    """Yield an error for each property that can be evaluated at every position of a path except at the last position.
 
     Errors of properties of transitions come first, as in a search.
     """
@@ -274,7 +274,10 @@ def errors_in_properties(instance: Instance, states: Sequence[Cells], steps: Seq
 def error_in(
     instance: Instance, prop: Property, states: Sequence[Cells], steps: Sequence[Step], position: int
 ) -> str | None:
-    """Return the error that occurs when a property is evaluated in a state or on the step to the state; or None."""
+    """Return the error that the evaluation of a property causes at a position (in its state or on the step to it).
+
+    None if there is no error.
+    """
     try:
         if not prop.of_steps:
             truth = run.holds(instance, prop, states[position])
@@ -339,7 +342,7 @@ def changed_cells(instance: Instance, before: Cells, after: Cells) -> list[tuple
 
 
 def spell_part(instance: Instance, layout: FieldLayout, cells: Cells, index: tuple[int, ...] = ()) -> str:
-    """Return a field, or its element at `index`, as nested lists; a list of truth values as a set of elements."""
+    """Return the text of a field, or of its element at `index`: nested lists; for truth values, the set of the true."""
     if len(index) == len(layout.sizes):
         return spell_value(instance, layout, cells[layout.position(index)])
     is_last = len(index) + 1 == len(layout.sizes)

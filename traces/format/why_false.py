@@ -62,7 +62,7 @@ class Reason:
         return Reason(source, truth, readings=readings, deeper=(inner,))
 
     def numbers(self) -> dict[str, int]:
-        """Return the values of the bound names, here and in deeper reasons; of several for a name, the outermost."""
+        """Return the values of the names bound here and in deeper reasons; if a name has several, the outermost."""
         values = {binding.name: binding.value for binding in reversed(self.bindings)}
         for reason in self.deeper:
             values = reason.numbers() | values
@@ -80,7 +80,7 @@ class Reason:
         return f" for {', '.join(binding.text for binding in self.bindings)}" if self.bindings else ""
 
     def lines(self, indent: str = "") -> list[str]:
-        """Return the tree as lines of any length, for table.fitted, with the deciding cells last."""
+        """Return the reason and the deeper reasons, as lines of any length for table.fitted; deciding cells last."""
         lines = [f"{indent}{self.source} is {'true' if self.truth else 'false'}{self.where}"]
         if self.conditions:
             lines.append(f"{indent}  given {' and '.join(self.conditions)}")
@@ -176,7 +176,7 @@ class _State(list[int]):
 
 
 def _scope(instance: Instance, function: Function, arguments: Iterable[Argument | Cells]) -> _Scope:
-    """The scope of a call of a function with these arguments; those without a parameter (the action) are left out."""
+    """The scope of a call of a function with these arguments; surplus arguments (the action taken) are left out."""
     values: dict[ir.Variable, Argument | None] = {
         parameter: _State(parameter.name, argument) if isinstance(argument, tuple) else argument
         for parameter, argument in zip(function.routine.parameters, arguments, strict=False)
@@ -310,7 +310,7 @@ class _Scope(Evaluation):
         return None
 
     def letter(self, variable: ir.Variable, end: ir.Expression) -> None:
-        """Decide whether a variable is printed as a letter: if 0 to `end` - 1 are the elements of a lettered domain."""
+        """Note whether a variable is printed as a letter: if the numbers below `end` are those of a lettered domain."""
         match end:
             case ir.Size(domain):
                 is_lettered = domain.letters
@@ -377,7 +377,7 @@ class _Scope(Evaluation):
         return Reason.over(spell_expression(call), truth, readings, replace(inner, bindings=bindings + inner.bindings))
 
     def why_element(self, generators: Sequence[ir.Generator], body: ir.Expression) -> Reason:
-        """Explain `all` or `any` by its deciding element: the variables of the generators have the values for it."""
+        """Explain `all` or `any` by its deciding element, whose values the variables of the generators have already."""
         inner = self.why(body)
         bindings = tuple(self.bound(generator.variable) for generator in generators)
         stated = (map(self.stated, generator.conditions) for generator in generators)
@@ -385,8 +385,8 @@ class _Scope(Evaluation):
         return replace(inner, bindings=bindings + inner.bindings, conditions=conditions + inner.conditions)
 
     def stated(self, condition: ir.Expression) -> list[str]:
-        """Return the text of a true condition (in a list, empty if nothing is left) without those calls of helpers that
-        are true in every state under this configuration."""
+        """Return the text of a true condition, in a list, without the calls of helpers that are true in every state
+        under this configuration. The list is empty if the condition consists of such calls."""
         operands = condition.parts if isinstance(condition, ir.And) else (condition,)
         open_parts = [part for part in operands if not isinstance(part, ir.Call) or not self.is_settled(part)]
         if len(open_parts) == len(operands):

@@ -258,7 +258,7 @@ def _reassigns(context: StepContext) -> str:
 
 
 def _decides_at_most(end: Callable[[StepContext], str]) -> MessageFinder:
-    """Return a function that marks a step in the controller's lane with the text of `end`, unless that is empty."""
+    """Return a function that marks a step in the controller's lane with the text of `end`, unless the text is empty."""
 
     def decide(context: StepContext) -> Events:
         if text := end(context):
@@ -276,7 +276,7 @@ def _elected(context: StepContext) -> str:
 
 
 def _forgotten(context: StepContext) -> str:
-    """The ELR or last known leader, if the controller forgets them in this step, as the end of a sentence; or ""."""
+    """The end of a sentence, if the controller forgets the ELR or the last known leader in this step; otherwise ""."""
     before, after = known_by_controller(context.before), known_by_controller(context.after)
     names = {"elr": "the ELR", "last": "the last known leader"}
     forgotten = [name for sign, name in names.items() if sign in before and sign not in after]

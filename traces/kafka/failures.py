@@ -50,7 +50,7 @@ class Timeline:
         return next(position for position, s in enumerate(self.states) if is_true(s))
 
     def last_change(self, is_true: Callable[[State], bool], to: bool = True, until: int | None = None) -> int | None:
-        """Return the last step, not after `until`, that changed the predicate's value to `to`; None if none did."""
+        """Return the last step, up to `until`, that changed the predicate's value to `to`; None if no step did."""
         truths = [is_true(s) for s in self.states[: None if until is None else until + 1]]
         changes = [i for i in range(1, len(truths)) if truths[i] is to and truths[i - 1] is not to]
         return changes[-1] if changes else None
@@ -122,8 +122,8 @@ class PendingChange:
 
 
 def uncounted_change(timeline: Timeline, leader: int, broker: int, promised: int) -> PendingChange | None:
-    """Return the last change of the ISR that the leader ignored when it made a promise, in step `promised`, although
-    by this change the broker might have been in the controller's ISR; or None."""
+    """Return the last change of the ISR by which the broker might have been in the controller's ISR, and which the
+    leader ignored when it made a promise in step `promised`. None if the leader ignored no such change."""
     if not alters_partitions(timeline.last) or model.is_counted(timeline.states[promised], leader, broker):
         return None
 
@@ -144,7 +144,7 @@ def uncounted_change(timeline: Timeline, leader: int, broker: int, promised: int
 
 
 def about_change(timeline: Timeline, change: PendingChange) -> list[str]:
-    """Return lines about a change of the ISR that a leader ignored, and about the event by which it was dropped."""
+    """Return lines about a change of the ISR that a leader ignored: its proposal, and why it was pending or dropped."""
     verb = "joins" if change.is_joining else "leaves"
     proposed = f"it proposed {timeline.when(change.proposed)} that broker {change.broker} {verb} the ISR"
     if change.dropped is None:
@@ -183,8 +183,8 @@ def _reason(timeline: Timeline, leader: int, dropped: int) -> str:
 
 
 def earlier_process(timeline: Timeline, leader: int, member: int, promised: int) -> str:
-    """Return the end of a sentence, if the leader's promise in step `promised` relied on a process of a follower that
-    had ended before, and when that process ended; otherwise ""."""
+    """Return the end of a sentence that says when an earlier process of the follower `member` ended, if the leader's
+    promise in step `promised` relied on that process; otherwise ""."""
     s = timeline.states[promised]
     if not has_kraft(s) or s.remote_broker_epoch[leader][member] != BrokerEpoch.EARLIER:
         return ""
@@ -324,7 +324,7 @@ def _about_loss(timeline: Timeline, loss: Loss) -> list[str]:
 
 
 def _counted_on(timeline: Timeline, loss: Loss) -> list[str]:
-    """Lines about the followers that the leader knew, when it made the promise, to hold the entry by their fetches."""
+    """Lines about the followers on which the leader relied when it made the promise: their fetches showed the entry."""
     s = timeline.states[loss.promised]
     lines = []
     for leader in _promising(timeline, loss.promised):

@@ -259,7 +259,7 @@ def spell_members(
 
 
 def _earlier_in(s: State, epochs: Any, leader: int) -> Callable[[int], bool]:
-    """Return a function that says whether, by `epochs`, a leader means an earlier process of a broker."""
+    """Return a function that says of a broker whether the leader's entry in `epochs` means its earlier process."""
     return lambda r: has_kraft(s) and bool(epochs[leader][r] == BrokerEpoch.EARLIER)
 
 
@@ -286,7 +286,7 @@ def controller_notes(s: State) -> list[str]:
 
 
 def known_by_controller(s: State) -> dict[str, str]:
-    """Return what a KRaft controller has next to leader, epochs and ISR: as texts by sign, mostly sets of brokers."""
+    """Return what a KRaft controller knows as well as leader, epochs and ISR: texts by sign, mostly sets of brokers."""
     if not has_kraft(s):
         return {}
     sets = {"elr": s.eligible_leader_replicas, "fenced": s.is_fenced, "stopping": s.is_shutting_down}
@@ -332,7 +332,7 @@ def broker_notes(s: State, r: int) -> list[str]:
 
 
 def _with_answer(before: State, s: State, r: int, lane: tuple[str, ...]) -> tuple[str, ...]:
-    """The lane of a follower; if it was truncating and its leader answered in this step, with the answer at the end.
+    """The lane of a follower. If the follower was truncating and its leader answers in this step, the answer is added.
 
     Since 2.8 the answer is a separate response, so the lane is returned unchanged.
     """
@@ -346,7 +346,7 @@ def _with_answer(before: State, s: State, r: int, lane: tuple[str, ...]) -> tupl
 
 
 def epoch_answer(s: State, r: int) -> str:
-    """Return the leader's answer to a follower that asks where its latest epoch ends; "" if its log is empty."""
+    """Return the answer to follower `r`, which asks its leader where its latest epoch ends; "" if its log is empty."""
     leader, epoch = s.leader[r], model.latest_epoch(s, r)
     if epoch == NONE:
         if s.log_end_offset[r] == s.log_start_offset[r]:
@@ -370,8 +370,8 @@ def _role(s: State, r: int) -> str:
 
 
 def _log(s: State, r: int) -> str:
-    """The entries of a broker's log, such as `a0:b0|c1`: `:` is at the last stable offset, if it is below the high
-    watermark, and `|` at the high watermark."""
+    """The entries of a broker's log, such as `a0:b0|c1`: `|` is at the high watermark, and `:` at the last stable
+    offset, if this is below the high watermark."""
     start, end, high_watermark = s.log_start_offset[r], s.log_end_offset[r], s.high_watermark[r]
     stable = model.last_stable_offset(s, r)
     entries = ["." if o < start else spell_entry(s, s.log_record[r][o], s.log_epoch[r][o]) for o in range(end)]
@@ -388,8 +388,8 @@ def stray_offsets(s: State, r: int) -> list[int]:
 
 
 def epoch_cache_news(s: State, r: int) -> list[str]:
-    """Return the entries of the leader epoch cache that are not the offsets at which the epochs begin in the log. Where
-    new leaders enter their epoch at once, the log end is expected for a leader's epoch without records."""
+    """Return the entries of the leader epoch cache that differ from the offsets at which the epochs begin in the log.
+    In generations whose new leaders enter their epoch at once, an epoch without records begins at the log end."""
     news = []
     for epoch in range(s.elections + 1):
         enters = s.EPOCH_AT_BECOME_LEADER and s.leader[r] == r and s.leader_epoch[r] == epoch
@@ -407,15 +407,15 @@ def epoch_cache_news(s: State, r: int) -> list[str]:
 
 
 def _stop(s: State, r: int) -> Iterator[Item]:
-    """How a broker that is down has stopped, if not by a crash: in order, or with the loss of a part of its log."""
+    """How a broker has stopped: by an orderly shutdown, or with the loss of a part of its log; nothing for a crash."""
     if not s.is_up[r] and has_kraft(s) and s.stopped_by[r] != Stop.CRASH:
         is_clean = s.stopped_by[r] == Stop.SHUTDOWN
         yield Item("clean", "shut down in order") if is_clean else Item("cut", "lost a part of its log")
 
 
 def _progress(s: State, r: int) -> Iterator[Item]:
-    """The partition epoch and the metadata position that a running broker knows, if they are behind the controller's;
-    with ZooKeeper, only those of leaders matter."""
+    """The partition epoch that a running broker knows, if it is not the controller's (with ZooKeeper, only for a
+    leader); and the broker's position in the metadata log, if this differs from the partition epoch."""
     if not s.is_up[r]:
         return
     epoch = s.partition_epoch[r]

@@ -6,9 +6,9 @@ since 2.8. The fate of a record consists of words, each with the step since whic
 
 A record is `committed` once a broker that presumes to lead has it below its high watermark, and `exposed` once a
 reader of the configured isolation level could read it; both words remain. A record is `lost` as long as it is
-acknowledged or exposed, no client has deleted it, and the controller's leader does not hold it. With KRaft, a leader
-that lost data while it stopped counts only once it runs again. A later leader may restore the record, so `lost`,
-`duplicated` and `on no broker` are listed only as long as they are true.
+acknowledged or exposed, no client has deleted it, and the controller's leader does not hold it. With KRaft, if this
+leader stopped with a loss of data, it is judged only once it runs again. A later leader may restore the record, so
+`lost`, `duplicated` and `on no broker` are listed only as long as they are true.
 """
 
 from __future__ import annotations
@@ -168,7 +168,7 @@ def _transaction(s: State, transaction: int, fate: tuple[Fate, ...]) -> Lane:
 
 
 def _producer(title: str, s: State, fates: tuple[Fate, ...], transaction: int) -> Lane:
-    """A producer's lane, with the fates of its records in `transaction`; NONE: of its records outside transactions."""
+    """A producer's lane, with the fates of its records in `transaction` (NONE: of its records outside transactions)."""
     notes, alarms = [], []
     for record, fate in enumerate(fates):
         if s.transaction_of[record] == transaction:

@@ -1,4 +1,4 @@
-"""A trace of any model as a table: one column per element of one domain, such as the brokers; one for other fields.
+"""A trace of any model as a table: a column per element of one domain, such as the brokers; a last one for the rest.
 
 The domain is the first index of most fields. The first row shows every field, each later row only the changed fields.
 """

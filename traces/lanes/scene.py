@@ -145,7 +145,7 @@ class Lanes:
 
 
 def declares(instance: Instance, state: type, configuration: type) -> bool:
-    """Whether a model has all the fields of a class of fields, and all the entries of a class of entries."""
+    """Whether a model has all fields that the class `state` declares, and all entries of the class `configuration`."""
     return instance.layouts.keys() >= _declared(state, Field) and instance.model.entries.keys() >= _declared(
         configuration, Entry
     )
@@ -184,12 +184,12 @@ Participant = str | tuple[str, int]
 
 
 class UnknownArgumentError(AttributeError):
-    """Raised if an action has the name of one in the table of its model, but other parameters."""
+    """Raised if an action has no parameter with a name that its row in the table (`ActionView`) uses."""
 
 
 @dataclass(frozen=True)
 class StepContext:
-    """One step, for the functions that find its messages: the arguments of the step are attributes, as `leader`."""
+    """One step, as the functions that find its messages see it. Its arguments are attributes, such as `leader`."""
 
     lanes: Lanes
     before: State
@@ -312,8 +312,8 @@ def moments(
     draw: Callable[[int, State], tuple[Lane, ...]],
     fates: Sequence[tuple[Fate, ...]] | None = None,
 ) -> tuple[Moment, ...]:
-    """Return a `Moment` (a step and the state after it) per state, without the values of the variables. `draw` returns
-    the lanes for the number of a state and the state; `effects` find the events that any action can have."""
+    """Return a `Moment` (a step and the state after it) per state, without the values of the variables. `draw` takes
+    the number of a state and the state, and returns the lanes; `effects` find the events that any action can cause."""
     states, moments = trace.named_states, []
     for position, s in enumerate(states):
         events: list[Arrow | Mark] = []

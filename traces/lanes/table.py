@@ -89,7 +89,7 @@ def grid(rows: Sequence[Row], paints: Sequence[Paint] = ()) -> list[str]:
 
 
 def blocks(titles: Sequence[str], rows: Sequence[StepRow], width: int, paint: Paint = str) -> list[str]:
-    """Return the table's content for a terminal too narrow for it: each step, with a line below per changed column."""
+    """Return a table for a terminal too narrow for columns: each step, and below the step a line per changed column."""
     lines = []
     for row in rows:
         lines += wrapped(f"{row.number}  {row.step}", GAP, width)

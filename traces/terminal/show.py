@@ -89,7 +89,7 @@ def step_table(trace: Trace, look: Look = PLAIN, expressions: Sequence[StateExpr
 
 
 def last_row(trace: Trace, titles: Sequence[str]) -> list[StepRow]:
-    """Return a row with empty columns for a last step that causes an error, or for the return of a lasso."""
+    """Return a row with empty columns: the last step if it causes an error, or the state to which a lasso returns."""
     nothing = ((),) * len(titles)
     if trace.loop is not None:
         return [StepRow("", back(trace), nothing)]
@@ -209,7 +209,7 @@ def _changed(trace: Trace, position: int, look: Look) -> list[str]:
 
 
 def _judged(trace: Trace, position: int, look: Look) -> list[str]:
-    """Lines about the properties that are false in this state, with the reasons, and the `@sometimes` ones reached."""
+    """Lines about the properties that are false in this state, with reasons, and about reached `@sometimes` ones."""
     instance = trace.instance
     properties = list(instance.properties)
     if trace.prop is not None and trace.prop not in (IN_RANGE, *properties):

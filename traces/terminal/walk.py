@@ -193,8 +193,8 @@ class Walk:
         return [f"{name}: {old} -> {new}" for name, old, new in changes]
 
     def turning(self, option: Option) -> tuple[PropertyStatus, ...]:
-        """Return the properties that an option would make false, or impossible to evaluate (`problem`), and that are
-        not so now; violations come first.
+        """Return the properties that hold now, and that an option would make false, or impossible to evaluate
+        (`problem`); violations come first.
 
         Kinds of properties whose verdict needs more than the next state (NOT_JUDGED_AHEAD) are left out.
         """
@@ -287,8 +287,8 @@ class Walk:
         ]
 
     def turned(self) -> PropertyStatus | None:
-        """The first property that became VIOLATED in the last step, for the first time in the walk; otherwise the first
-        that became PERMITTED; or None."""
+        """The first property that became VIOLATED in the last step, for the first time in the walk; otherwise
+        the first property that became PERMITTED in this way; otherwise None."""
         now = [status for status in self.statuses() if status.verdict in BROKEN and status.first == self.position]
         return min(now, key=gravity, default=None)
 

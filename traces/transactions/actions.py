@@ -289,7 +289,7 @@ OF_TRANSACTIONS = ("transaction", "a", "b", "earlier", "later")
 
 
 def headline(trace: Trace, how: str) -> str | None:
-    """Return what goes wrong, in a sentence that ends with `how`, the last step in words; None without a sentence."""
+    """Return what goes wrong, as a sentence that ends with `how`, the last step in words; None for other properties."""
     numbers = why_broken(trace).numbers() if trace.loop is None else {}
     if trace.property_name in ("no_aborted_reads", "no_lost_commits", "read_committed_is_atomic"):
         return _torn(trace, numbers["transaction"], numbers["p"]) if {"transaction", "p"} <= numbers.keys() else None
@@ -318,7 +318,7 @@ def _torn(trace: Trace, transaction: int, partition: int) -> str:
 
 
 def _late_record(trace: Trace, transaction: int) -> str | None:
-    """A phrase that says at which partitions the record of a transaction arrives late; None if at none."""
+    """A phrase that says at which partitions the record of a transaction arrives late; None if at no partition."""
     late = [*map(str, sorted(_late_at(trace, transaction)))]
     return f"its record arrives late at partition {listed(late)}, and joins the new transaction" if late else None
 

@@ -689,7 +689,7 @@ def test_a_path_that_plain_python_refutes_blames_an_engine_and_no_file(check):
     assert (code, out) == (DISAGREE, "")
     assert err.splitlines()[-1] == (
         "check: plain Python does not confirm the path that the engine found: is_not_two_unless_a_member is not broken"
-        f" at step 1 (looks 0), but the trace says VIOLATED (reproduce: check names.py --bound 1); {NO_VERDICT}"
+        f' at step 1 (looks 0), but the trace says "VIOLATED" (reproduce: check names.py --bound 1); {NO_VERDICT}'
     )
 
 

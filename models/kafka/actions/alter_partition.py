@@ -88,9 +88,9 @@ def leader_handles_fetch(s, leader: Replica, follower: Replica):
     """The leader serves one fetch: it learns the follower's log end, or says where their logs diverge.
 
     The fetch names the follower's newest epoch. If this epoch ends earlier in the leader's log, or is unknown there,
-    the response has an epoch and its end in place of records, and the fetch counts as no progress (before the repair of
-    KAFKA-13141 it did). Otherwise the response has the high watermark from before this fetch took effect; a fetch
-    without new records is parked. Kafka: Partition.fetchRecords, Replica.updateFetchStateOrThrow.
+    the response has an epoch and its end in place of records, and the fetch counts as no progress (it counted before
+    the repair of KAFKA-13141). Otherwise the response has the high watermark from before this fetch took effect. A
+    fetch without new records is parked. Kafka: Partition.fetchRecords, Replica.updateFetchStateOrThrow.
     """
     require(may_fetch(s, follower, leader))
     require(s.log_start_offset[leader] <= s.log_end_offset[follower])
@@ -204,7 +204,7 @@ def answer_to_leader_is_lost(s, leader: AlteringReplica):
 def shared_end_offset(s, follower, leader):
     """The offset at which the common beginning of both logs ends, according to the leader's diverging response.
 
-    If the follower lacks the epoch in the response, its previous epoch ends there. Kafka:
+    If the follower lacks the epoch in the response, this is the end of the follower's latest earlier epoch. Kafka:
     AbstractFetcherThread.getOffsetTruncationState.
     """
     epoch = s.diverging_epoch[follower][leader]

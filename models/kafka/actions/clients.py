@@ -72,7 +72,7 @@ def append_numbered(s, leader, record):
 
 def may_send(s, leader):
     """The producer may send its next record, and the leader does not refuse the sequence number. A producer without
-    idempotence always may; an idempotent producer only while it has few enough requests in flight."""
+    idempotence may always send; an idempotent producer, only while it has few enough requests in flight."""
     return not s.enable_idempotence or (
         requests_in_flight(s) < s.max_in_flight_requests
         and may_know_leader(s, leader)
@@ -181,7 +181,7 @@ def request_fails(s, record: NumberedRecord):
     """The next record is sent, but not appended: the request is lost, or refused with an error after which it is sent
     again (NOT_LEADER_OR_FOLLOWER, OUT_OF_ORDER_SEQUENCE_NUMBER). Requests behind it can be in flight already.
 
-    The same happens after UNKNOWN_PRODUCER_ID if nothing was acknowledged: renumbering changes no number.
+    The same happens after UNKNOWN_PRODUCER_ID if nothing was acknowledged: renumbering then changes no number.
     """
     require(is_next(s, record))
     send(s, record)
@@ -212,8 +212,8 @@ def producer_resends(s, record: NumberedRecord, leader: NumberedReplica):
 
 @action(shows="after the answer of {leader} to {record}")
 def producer_begins_new_epoch(s, leader: NumberedReplica, record: NumberedRecord):
-    """A leader refuses a record, which was sent for the first time or again, and the producer takes records before it
-    to be lost. Other requests can still wait for an answer.
+    """A leader refuses a record, which was sent for the first time or again, and the producer concludes that earlier
+    records are lost. Other requests can still wait for an answer.
 
     Since 2.5 the producer raises its epoch, and renumbers every request in flight from 0 (KIP-360). Before 2.5, it
     takes a new producer id, and gives up the requests in flight. Kafka: TransactionManager.canRetry,
@@ -236,7 +236,7 @@ def producer_begins_from_zero(s, leader: DeletingReplica, record: NumberedRecord
     It answers UNKNOWN_PRODUCER_ID; the producer sees that the log starts above all that was acknowledged, and renumbers
     the requests in flight from 0, in the same epoch, also those that still wait for an answer.
 
-    A broker that has not deleted the records yet cannot tell these numbers from those before. That is why 2.5 takes a
+    A broker that has not deleted the records yet cannot tell the new numbers from the old. That is why 2.5 takes a
     new epoch (KIP-360). Kafka: TransactionManager.canRetry, startSequencesAtBeginning (KAFKA-5793).
     """
     require(s.producer_epoch + 1 < s.producer_epochs)
@@ -256,7 +256,7 @@ def leader_mistakes_request(s, record: NumberedRecord, leader: DeletingReplica):
     """The leader remembers another record with this record's number, from before the producer began from 0 again. The
     leader appends nothing, and answers with success, because the other record is below its high watermark.
 
-    Not modelled: the request comes before that record is below the high watermark, and the answer waits for this.
+    Not modelled: the other record is not yet below the high watermark, and the answer waits until it is.
     """
     require(checks_sequences(s, leader))
     require(may_be_sent(s, record))
@@ -356,7 +356,7 @@ def is_in_range(s, consumer, r):
 
 
 def can_reset(s, leader):
-    """The leader answers at which offset auto.offset.reset lets a consumer continue; with `none`, no offset does.
+    """The leader tells a consumer at which offset to continue by auto.offset.reset; with `none`, it tells no offset.
 
     Since 2.2 a new leader does not report the end of its log before its high watermark has reached the start of its
     epoch (OFFSET_NOT_AVAILABLE, KAFKA-2334): until then it does not know what is committed. Kafka:
@@ -445,7 +445,7 @@ def consumer_is_sent_to_follower(s, consumer: RackAwareConsumer, leader: Replica
 
 @action(shows="{consumer}")
 def consumer_returns_to_leader(s, consumer: RackAwareConsumer):
-    """The consumer no longer reads from the follower, which has refused it, or because metadata.max.age.ms is over."""
+    """The consumer no longer reads from the follower: the follower refused it, or metadata.max.age.ms is over."""
     require(s.preferred_read_replica[consumer] != NONE)
     s.preferred_read_replica[consumer] = NONE
 

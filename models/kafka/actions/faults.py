@@ -13,8 +13,8 @@ from isrcheck.models.language import action, require
 
 
 def is_kept(s, broker, end_offset):
-    """A loss of power may keep the log just up to `end_offset`: it keeps at least what is flushed; where the
-    model has no flushed offset, any entry may be lost."""
+    """It is possible that a loss of power keeps the log only up to `end_offset`: the log keeps at least what is
+    flushed; where the model has no flushed offset, any entry can be lost."""
     if has_flushed_point(s):
         return s.flushed_offset[broker] <= end_offset
     return True
@@ -74,7 +74,7 @@ def was_noticed(s, broker):
     """The controller has treated the end of the process as a failure, and removed the broker from the ISR, unless it is
     the last member: since KIP-380 (2.2) a new process is recognised by its broker epoch before anything is sent to it.
 
-    In generations up to 2.4 this is left out: a restart can be too short for the controller to notice.
+    Generations up to 2.4 do not require this: a restart can be too short for the controller to notice.
     """
     return not s.controller_isr[broker] or sum(1 for r in range(s.replicas) if s.controller_isr[r]) == 1
 

@@ -104,7 +104,7 @@ def session_may_expire(s, broker):
 
 
 def fence(s, broker):
-    """Fence a broker. Its shutdown, if it is shutting down, goes on, and waits for no other broker. Kafka:
+    """Fence a broker. If it is shutting down, its shutdown goes on without waiting for other brokers. Kafka:
     BrokerHeartbeatManager.touch. (Up to 3.5 the broker still waits; not waiting only adds behaviours.)"""
     if s.is_up[broker]:
         s.fencings_left -= 1
@@ -254,8 +254,8 @@ def adopt_isr(s, broker, partition_epoch):
 
 
 def is_news(s, broker, partition_epoch):
-    """The record is not older than the broker's knowledge from an answer to AlterPartition; an equally old record
-    counts where EQUAL_PARTITION_EPOCH_REPLACES is on."""
+    """The record is newer than what the broker knows, also from an answer to AlterPartition; with the switch
+    EQUAL_PARTITION_EPOCH_REPLACES, a record of the same partition epoch is news, too."""
     return partition_epoch > s.partition_epoch[broker] or (
         partition_epoch == s.partition_epoch[broker] and s.EQUAL_PARTITION_EPOCH_REPLACES
     )
@@ -318,10 +318,10 @@ def is_unread(s, broker, partition_epoch):
 
 @action(shows="{broker} of partition epoch {partition_epoch}")
 def broker_applies_metadata(s, broker: KraftReplica, partition_epoch: Announcement):
-    """A broker applies a later record, and may skip those before it: it gets all of them as one change.
+    """A broker applies an unread record; if it skips unread records before this one, it gets all of them as one change.
 
-    In a new leader epoch it begins to lead or to follow; in the same one, a leader adopts the ISR, and a follower goes
-    on. Kafka: TopicDelta.localChanges, Partition.makeLeader, makeFollower.
+    In a new leader epoch the broker begins to lead or to follow; in the same epoch, a leader adopts the ISR, and a
+    follower goes on. Kafka: TopicDelta.localChanges, Partition.makeLeader, makeFollower.
     """
     require(is_unread(s, broker, partition_epoch))
     if s.CONFIGURATION_BEFORE_TOPICS:
@@ -369,8 +369,8 @@ def broker_applies_metadata(s, broker: KraftReplica, partition_epoch: Announceme
 
 @action(shows="{broker} of partition epoch {partition_epoch}")
 def broker_drops_metadata(s, broker: KraftReplica, partition_epoch: Announcement):
-    """An exception ends the change that the broker is applying, such as too many open files when it creates a log. The
-    broker logs it, goes on with the next change, and never applies this one.
+    """An exception, such as too many open files when the broker creates a log, ends the change that it is applying. The
+    broker logs the exception, goes on with the next change, and never applies this change.
 
     Kafka: ReplicaManager.applyDelta, BrokerMetadataPublisher.onMetadataUpdate.
     """
@@ -742,13 +742,13 @@ def forgets_last_known_leader(s):
 
 
 def elects_last_known_leader(s):
-    """With an empty ELR, only the last known leader can be elected; Kafka elects no broker, and forgets this leader."""
+    """The change empties the ELR, so the last known leader is elected. Kafka forgets this leader, and elects nobody."""
     return forgets_eligible_replicas(s) and not forgets_last_known_leader(s) and last_known_leader_is_next(s, NONE)
 
 
 @action(shows="to {minimum}")
 def operator_changes_min_insync_replicas(s, minimum: MinInsyncReplicas):
-    """min.insync.replicas of the topic or the cluster is set; the cluster's may be set to its present value. Kafka:
+    """min.insync.replicas of the topic or the cluster is set; for the cluster, also to the value that it has. Kafka:
     ConfigurationControlManager.incrementalAlterConfigs, ReplicationControlManager.replay of ClearElrRecord.
     """
     require(s.min_isr_changes > 0)
@@ -888,8 +888,8 @@ def broker_loses_disk_while_it_fetches(s, follower: KraftReplica, leader: KraftR
 
 @action(shows="of {follower} at {leader}")
 def leader_handles_late_fetch(s, leader: KraftReplica, follower: KraftReplica):
-    """The leader decides that the follower joins the ISR because of the log of an earlier process; the request names
-    the new process, which fetches at the same time. Kafka: Partition.maybeExpandIsr, addBrokerEpochToIsr."""
+    """The log of the follower's earlier process leads the leader to add the follower to the ISR; the request names the
+    new process, which fetches at the same time. Kafka: Partition.maybeExpandIsr, addBrokerEpochToIsr."""
     require(s.LATE_FETCH_COUNTS)
     require(s.late_fetches > 0)
     require(s.late_fetch_offset[leader][follower] != NONE)

@@ -104,8 +104,8 @@ class History:
 class Failure:
     """A known failure.
 
-    A cluster of a release with the failure need not have it, and one of a repaired release may still have it, because
-    it runs an older protocol, or another controller: see `first_generation`, `needs` and `remains_with`.
+    Not every cluster of an affected release has the failure, and a cluster of a repaired release may still have it,
+    because it runs an older protocol, or another controller: see `first_generation`, `needs` and `remains_with`.
     """
 
     name: str

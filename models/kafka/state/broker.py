@@ -27,7 +27,7 @@ from isrcheck.models.language import NONE
 
 
 def note_progress(s, leader, follower):
-    """Note whether a follower has caught up, when it fetches, and before the leader notes the offset of the fetch."""
+    """When a follower fetches, and before the leader notes the fetch's offset: note if the follower has caught up."""
     if s.HW_WAIT == HighWatermarkWait.CAUGHT_UP:
         if s.log_end_offset[follower] >= s.log_end_offset[leader] or (
             s.log_end_offset_at_fetch[leader][follower] != NONE
@@ -106,8 +106,8 @@ def present_min_insync_replicas(s):
 
 
 def counted_replicas(s):
-    """The number of replicas, the maximum of the controller's min.insync.replicas: those of partition 0 of the topic,
-    or of this partition, added and leaving ones included. Kafka: ReplicationControlManager.getTopicEffectiveMinIsr."""
+    """The number of replicas to which the controller limits min.insync.replicas: those of the topic's partition 0, or
+    of this partition with those added and leaving. Kafka: ReplicationControlManager.getTopicEffectiveMinIsr."""
     if s.replicas_of_partition_0 > 0 and not s.MIN_ISR_OF_OWN_REPLICAS:
         return s.replicas_of_partition_0
     return sum(1 for r in range(s.replicas) if s.is_assigned[r]) if s.reassignments > 0 else s.replicas
@@ -205,7 +205,7 @@ def stop_fetching(s, follower):
 
 
 def drop_parked_fetches(s, leader):
-    """Fetches parked at a leader end with it, or are answered with an error when it applies newer metadata.
+    """Fetches parked at a leader end when the leader does, or get an error when it applies newer metadata.
 
     Not modelled: before 2.1 parked fetches carry no epoch, and a re-elected, undemoted leader still serves them.
     """
@@ -284,8 +284,8 @@ def enter_epoch(s, leader):
     """A leader records the start of its epoch. Kafka: Partition.makeLeader.
 
     The start offset is needed for joining the ISR (KAFKA-7128) and for telling consumers where the log ends
-    (KAFKA-2334), the cache entry for the followers' reconciliation (KAFKA-7415; in older versions, the first append
-    makes the entry). What a version does not need is not recorded.
+    (KAFKA-2334); the cache entry is needed for the followers' reconciliation (KAFKA-7415; in older versions, the first
+    append makes it). What a version does not need is not recorded.
     """
     if s.EXPAND_EPOCH_START or (s.consumers > 0 and s.LATEST_OFFSET_AWAITS_EPOCH_START):
         s.epoch_start_offset[leader] = s.log_end_offset[leader]
@@ -452,7 +452,7 @@ def is_pending(s, leader):
 
 
 def may_propose(s, leader):
-    """No change is pending, and no request is outstanding, not even one of a change that was dropped."""
+    """No change is pending, and no request is outstanding, not even the request of a change that was dropped."""
     return (
         presumes_leadership(s, leader)
         and not is_pending(s, leader)

@@ -43,8 +43,8 @@ def last_stable_offset(s, r):
 
 
 def readable_end_offset(s, r):
-    """A consumer of the configured isolation level reads below this offset: the last stable offset, or the high
-    watermark, of the broker that serves it."""
+    """The offset below which this broker serves a consumer of the configured isolation level: the last stable offset
+    for read_committed, otherwise the high watermark."""
     return last_stable_offset(s, r) if s.isolation_level == IsolationLevel.READ_COMMITTED else s.high_watermark[r]
 
 
@@ -218,7 +218,7 @@ def last_numbered(s, r):
 
 
 def is_of_epoch(s, numbering):
-    """The numbering is the present one, or an earlier one in the same producer epoch, which has numbered a record."""
+    """The numbering is the present one, or, in the same producer epoch, an earlier one that numbered a record."""
     return numbering == s.producer_epoch or (
         s.delete_records > 0
         and any(
@@ -309,8 +309,8 @@ def is_among_last_batches(s, r, offset):
 
 
 def is_kept_by_snapshot(s, r, offset):
-    """The batch was appended, or replayed from the log, after a snapshot was loaded; or it is the last batch before,
-    the only one that the snapshot has."""
+    """The batch was appended, or replayed from the log, after a snapshot was loaded; or it is the last batch before
+    that, which is the only batch in the snapshot."""
     return (
         s.producer_snapshots == 0
         or offset >= s.replayed_from[r]
@@ -362,7 +362,7 @@ def is_mistaken(s, r, record):
 def cut_producer_state(s, r, end_offset):
     """The log is cut at `end_offset`, or loaded: producer state is rebuilt from the last snapshot and the log after it.
 
-    A snapshot from beyond the log end, or not from above the log start, is dropped: what was deleted is forgotten.
+    A snapshot beyond the log end is dropped, and also one not above the log start: deleted records are forgotten.
     Kafka: ProducerStateManager.truncateAndReload. Not modelled: older snapshots than the last, and a deleted record
     that a snapshot keeps because only records of transactions follow it.
     """

@@ -289,7 +289,7 @@ def remove_replicas(s):
 
 
 def is_overdue(s):
-    """By its ISR, the reassignment is complete, but no record has ended it: a leader from the ELR became the only
+    """The ISR makes the reassignment complete, but no record has ended it: a leader from the ELR became the only
     member of the ISR after the controller had checked for completion. The next change of the record ends it."""
     return s.reassignments > 0 and is_complete(
         s,
@@ -354,7 +354,7 @@ def last_known_leader_waits(s):
 
 
 def has_active_leader(s):
-    """The leader stays when the record changes; 4.0 would replace one that was elected while down (not modelled)."""
+    """The leader stays when the record changes; 4.0 would replace a leader elected while down (not modelled)."""
     return s.LAST_KNOWN_LEADER_IS_ACTIVE or all(is_active(s, r) for r in range(s.replicas) if s.controller_leader == r)
 
 

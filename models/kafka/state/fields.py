@@ -204,7 +204,7 @@ def numbers_from_zero(s):
 
 
 def up_to_budget(name):
-    """The values of a budget's remaining amount. Budgets up to three have the same layout, and one compiled search."""
+    """The values of a budget's remaining amount. All budgets up to three have the same layout and compiled search."""
     return between(0, lambda configuration: max(3, getattr(configuration, name)))
 
 
@@ -546,7 +546,7 @@ def _cluster(configuration, leader, isr, lengths, absent=()):
     """Return a quiescent cluster at epoch 0, in which broker r holds the first lengths[r] records, all of them
     acknowledged.
 
-    Brokers that are absent have no leader and no followers, as after a crash; nor have those that are no replicas.
+    Brokers that are absent, or no replicas of the partition, have no leader and no followers, as after a crash.
     """
     replicas, log_size, elections = configuration.replicas, configuration.log_size, configuration.elections
     committed = lengths[leader]
@@ -757,7 +757,7 @@ def kraft_budgets_with_zookeeper(configuration):
 @contradiction
 def start_assignment_lacks_the_leader(configuration):
     """start_assignment is a number whose bit r means that the partition is assigned to broker r: it needs
-    --reassignments, has to contain broker 0, the leader, every broker of start_isr, and none that does not exist."""
+    --reassignments, has to contain broker 0 (the leader) and all brokers of start_isr, and only existing brokers."""
     return configuration.start_assignment and (
         not configuration.reassignments
         or not configuration.start_assignment & 1

@@ -35,7 +35,7 @@ class PositionCheck(IntEnum):
     """POSITION_CHECK: how a consumer finds out at a new leader that records which it has read are lost (KIP-320).
 
     Kafka compares the consumer's position with the end of the epoch of its last record. This misses a log of the same
-    length with records of an earlier epoch; END_OFFSET_AND_EPOCH compares the epoch in the answer, too, and does not.
+    length with records of an earlier epoch; END_OFFSET_AND_EPOCH finds such a log by the epoch in the answer.
     """
 
     NONE = 0

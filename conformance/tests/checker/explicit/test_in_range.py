@@ -208,7 +208,7 @@ reproduce: check countdown.py --bound 3
     )
 
 
-OTHER_VERDICT = "it ends with an error of a step or a property, but its verdict is not in_range VIOLATED"
+OTHER_VERDICT = 'it ends with an error of a step or a property, but its verdict is not "in_range VIOLATED"'
 
 DAMAGED = {
     "it does not name the step or the property that causes its error": lambda meta: meta.pop("error"),

@@ -248,11 +248,11 @@ def test_z3_leaves_it_open(searched, capsys):
     [
         ({"loop": None}, "it has no loop"),
         ({"loop": 1}, "its last state differs from state 1, to which its loop returns"),
-        ({"verdict": "PERMITTED"}, "the loop makes counted VIOLATED, but the trace says PERMITTED"),
+        ({"verdict": "PERMITTED"}, 'the loop makes counted VIOLATED, but the trace says "PERMITTED"'),
         ({"verdict": "HOLDS ON THIS PATH"}, "a lasso shows that a property is VIOLATED or PERMITTED"),
         (
             {"steps": (), "loop": 0},
-            "its loop is not fair to blinks: such a step is possible in every state, but none is taken",
+            "its loop is not fair to blinks: every state of the loop allows this step, but it is never taken",
         ),
     ],
 )

@@ -68,7 +68,7 @@ def test_a_repaired_model_forbids_the_counterexample(found, tmp_path, before, af
         ("height", "altitude", "its variables are not the fields of its model"),
         ("def climber_steps", "def climber_walks", "has no action climber_steps"),
         ("def stays_safe", "def is_safe", "has no property stays_safe"),
-        ("class State", "    more = setting(0, 'more')\n\n\nclass State", "its model has the entry more"),
+        ("class State", "    more = setting(0, 'more')\n\n\nclass State", "its model do not both have the entry more"),
     ],
 )
 def test_an_undecidable_case_is_not_answered(found, tmp_path, before, after, says):

@@ -143,14 +143,14 @@ AT_THE_END = "at step 8 (become_follower 1 1), but the trace says"
 @pytest.mark.parametrize(
     ("name", "verdict", "message"),
     [
-        ("strong_isr", VIOLATED, f"strong_isr is not broken {AT_THE_END} VIOLATED"),
-        ("log_matching", VIOLATED, f"log_matching is not broken {AT_THE_END} VIOLATED"),
-        ("leader_in_isr", VIOLATED, f"leader_in_isr is not broken {AT_THE_END} VIOLATED"),
+        ("strong_isr", VIOLATED, f'strong_isr is not broken {AT_THE_END} "VIOLATED"'),
+        ("log_matching", VIOLATED, f'log_matching is not broken {AT_THE_END} "VIOLATED"'),
+        ("leader_in_isr", VIOLATED, f'leader_in_isr is not broken {AT_THE_END} "VIOLATED"'),
         ("weak_is", VIOLATED, "published has no property weak_is; did you mean weak_isr?"),
         (None, VIOLATED, "it has a property without a verdict, or a verdict without a property"),
-        ("weak_isr", PERMITTED, f"weak_isr is VIOLATED {AT_THE_END} PERMITTED"),
-        ("weak_isr", REACHED, f"weak_isr is VIOLATED {AT_THE_END} REACHED"),
-        ("weak_isr", HOLDS, f"weak_isr is VIOLATED {AT_THE_END} HOLDS ON THIS PATH"),
+        ("weak_isr", PERMITTED, f'weak_isr is VIOLATED {AT_THE_END} "PERMITTED"'),
+        ("weak_isr", REACHED, f'weak_isr is VIOLATED {AT_THE_END} "REACHED"'),
+        ("weak_isr", HOLDS, f'weak_isr is VIOLATED {AT_THE_END} "HOLDS ON THIS PATH"'),
         ("weak_isr", "SAFE", f"unknown verdict SAFE; the verdicts are: {', '.join(VERDICTS)}"),
         ("weak_isr", None, "it has a property without a verdict, or a verdict without a property"),
     ],
@@ -169,7 +169,7 @@ producer_appends at 0; controller_fails_over to 1
 
 # A permitted failure is no violation: acks=1 acked_not_lost VIOLATED
 producer_appends at 0; controller_fails_over to 1
-  acked_not_lost is PERMITTED at step 2 (controller_fails_over to 1), but the trace says VIOLATED
+  acked_not_lost is PERMITTED at step 2 (controller_fails_over to 1), but the trace says "VIOLATED"
 
 # A violation: kafka acked_not_lost
 CLASSIC
@@ -212,7 +212,7 @@ controller_shrinks_isr 0
 
 # A goal does not hold: two_phase_commit all_abort HOLDS
 {0}; {1}
-  all_abort can only be REACHED, but the trace says HOLDS ON THIS PATH
+  the verdict on all_abort can only be "REACHED", but the trace says "HOLDS ON THIS PATH"
 
 # A property that does not apply: locked full
   full does not apply to this configuration; change the configuration, or choose a property that applies
@@ -274,7 +274,7 @@ def test_a_path_becomes_a_certified_trace() -> None:
         (1, numbers(WEAK_ISR), "weak_isr", None, "there is no initial state 1; the initial states are 0..0"),
         (0, numbers(WEAK_ISR[1:]), "weak_isr", None, "step 2 (become_leader 0) is not enabled: its guard"),
         (0, numbers(WEAK_ISR[:-1]), "weak_isr", None, "after 7 steps weak_isr is neither violated nor reached"),
-        (0, numbers(WEAK_ISR), "weak_isr", PERMITTED, f"weak_isr is VIOLATED {AT_THE_END} PERMITTED"),
+        (0, numbers(WEAK_ISR), "weak_isr", PERMITTED, f'weak_isr is VIOLATED {AT_THE_END} "PERMITTED"'),
         (0, numbers(WEAK_ISR), "weak", None, "published has no property weak; "),
         (0, [10_000], "weak_isr", None, ""),  # a number that no step has
     ],
