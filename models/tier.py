@@ -256,7 +256,7 @@ def truncate_fully_and_start_at(s, replica, offset, log_start_offset):
 
 
 def increment_log_start_offset(s, replica, offset):
-    """Raise the log start offset, and drop earlier epochs from the cache. Kafka: maybeIncrementLogStartOffset."""
+    """Raise the log start, drop earlier entries of the epoch cache: UnifiedLog.maybeIncrementLogStartOffset."""
     if offset > s.log_start_offset[replica]:
         s.log_start_offset[replica] = offset
         s.local_log_start_offset[replica] = max(s.local_log_start_offset[replica], offset)
@@ -386,9 +386,9 @@ def leader_expands_isr(s, follower: Replica):
 
 
 def fetch_start_offset(s, follower):
-    """The offset at which the follower continues in the leader's log: the leader's local log start or, if the follower's
-    log is empty and follower.fetch.last.tiered.offset.enable is set, the first offset not uploaded (ReplicaFetcherThread
-    .shouldFetchFromLastTieredOffset, UnifiedLog.fetchEarliestPendingUploadOffset)."""
+    """The offset at which the follower continues in the leader's log: the leader's local log start; but if the
+    follower's log is empty and follower.fetch.last.tiered.offset.enable is set, the first offset that is not uploaded
+    (ReplicaFetcherThread.shouldFetchFromLastTieredOffset, UnifiedLog.fetchEarliestPendingUploadOffset)."""
     if s.follower_fetch_last_tiered_offset_enable == Truth.TRUE and s.log_end_offset[follower] == 0:
         return max(s.local_log_start_offset[s.leader], s.highest_offset_in_remote_storage[s.leader] + 1)
     return s.local_log_start_offset[s.leader]
@@ -410,7 +410,7 @@ def truncate_for_remote_state(s, follower, start_offset):
 
 
 def restore_epochs(s, follower, segment, start_offset):
-    """Take the epochs that the segment's uploader knew, from the segment's index. LeaderEpochFileCache.assign."""
+    """Take from the segment's index the epochs that its uploader knew. Kafka: LeaderEpochFileCache.assign."""
     for offset in range(s.log_size):
         if offset < start_offset and offset >= s.remote_epochs_from[segment] and offset >= s.log_start_offset[follower]:
             s.epoch_cache[follower][offset] = s.committed_epoch[offset]
@@ -464,7 +464,7 @@ def begin_anew(s, follower):
 @action(shows="{follower}")
 def follower_crashes_before_epochs(s, follower: Replica):
     """The broker restarts with the truncated log, and with the high watermark that it wrote to disk after the
-    truncation. If that high watermark were not on disk yet, the restarted broker would build its state again."""
+    truncation. With an earlier high watermark, the broker would begin at that offset, and build its state again."""
     require(s.crashes_so_far < s.crashes)
     require(can_build(s, follower))
     truncate_for_remote_state(s, follower, fetch_start_offset(s, follower))
@@ -677,7 +677,7 @@ def size_breaching_segments(s):
 
 
 def breaches_size(s, segment):
-    """Retention by size deletes the segment: it is one of the oldest valid ones (isSegmentBreachedByRetentionSize)."""
+    """RemoteLogRetentionHandler.isSegmentBreachedByRetentionSize: the segment is among the oldest valid segments."""
     return (
         is_in_lineage(s, segment)
         and not is_below_log_start(s, segment)

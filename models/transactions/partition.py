@@ -141,10 +141,10 @@ def followers_fetch(s, partition: Partition):
 
 @action(shows="{partition}")
 def producer_state_expires(s, partition: Partition):
-    """The partition forgets the producer, and with it the coordinator's epoch, although its marker is recent.
+    """The partition forgets the producer and the coordinator's epoch, although the producer's last marker is recent.
 
-    KAFKA-9144: only the timestamps of records kept the state alive. Since the repair, it lives for at least a day after
-    a marker.
+    KAFKA-9144: only the timestamps of records kept this state alive. Since the repair, the state lives for at least a
+    day after a marker.
     """
     require(s.PRODUCER_STATE_EXPIRES_EARLY)
     require(s.expirations_left > 0)
