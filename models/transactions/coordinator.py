@@ -232,7 +232,7 @@ def leave_copy_of_marker(s, p):
 
 
 def move_coordinator(s):
-    """The new coordinator reads the log; if that log ends with Prepare*, it sends all of the transaction's markers."""
+    """The new coordinator reads the log; if the log ends with Prepare*, it resends all of the transaction's markers."""
     for p in range(s.partitions):
         if s.marker[p] == Marker.SENT and s.late_markers_left > 0:
             leave_copy_of_marker(s, p)
@@ -316,8 +316,8 @@ def is_accepted(s, p, epoch, coordinator_epoch):
     """The partition accepts a marker with these epochs. A refused marker gets INVALID_PRODUCER_EPOCH or
     TRANSACTION_COORDINATOR_FENCED.
 
-    Since 4.2, a marker of TV2 needs an epoch above every epoch that the partition has seen (KIP-1228); since 4.3, a
-    marker with the producer id's highest epoch may also equal it (KAFKA-20090).
+    Since 4.2, a marker of TV2 needs an epoch above every epoch that the partition has seen (KIP-1228); since 4.3, an
+    equal epoch suffices if it is the highest epoch of the producer id (KAFKA-20090).
     """
     return coordinator_epoch >= s.known_coordinator_epoch[p] and (
         epoch > s.known_epoch[p]
