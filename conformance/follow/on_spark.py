@@ -87,7 +87,7 @@ def _parcels(paths: Sequence[Path], take: Callable[[int, LogVerdict], None]) -> 
             if content is None:
                 raise UsageError(
                     f"{path}: larger than {MOST_BYTES >> 20} MiB, the largest log that is sent to an executor;"
-                    " follow it without --engine spark, which reads line by line"
+                    " follow it without --engine spark: then it is read line by line"
                 )
         except UsageError as error:
             take(number, unreadable(error))

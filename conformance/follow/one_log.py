@@ -74,7 +74,7 @@ def _follow_observations(path: Path, arguments: argparse.Namespace) -> int:
 
 
 def _by_default(arguments: argparse.Namespace, code: int) -> Sequence[str]:
-    """The hint after a rejection if no --protocol was given: the recording may come from another Kafka release."""
+    """The hint that the recording may come from another release: after a rejection without --protocol, or empty."""
     if code != DIVERGED or arguments.protocol is not None:
         return ()
     generations = list(registry.load("kafka")[0].protocols)

@@ -39,7 +39,7 @@ class FileError(Exception):
 
 @contextmanager
 def opened(path: Path) -> Iterator[tuple[BinaryIO, int]]:
-    """Yields a regular file, opened for reading, and its size in bytes. While it is open, an OSError becomes a FileError."""
+    """Yields a regular file, opened for reading, and its size in bytes. An OSError meanwhile becomes a FileError."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         status = os.fstat(handle)

@@ -182,7 +182,7 @@ def kept(monitor: Monitor, values: tuple[str, ...], offset: int, position: int, 
 
 
 def resumed(monitor: Monitor, values: tuple[str, ...], offset: int, position: int, before: Kept) -> Words:
-    """The monitors with these values for a chunk, of which the lines before `position` are passed already."""
+    """The monitors of a chunk whose lines before `position` are passed, with the content of `before`."""
     count = len(before.sighted[0])
     monitors: Words = np.zeros(count, np.uint64)
     monitor.passed.write(monitors, np.full(count, position))
@@ -202,7 +202,7 @@ def resumed(monitor: Monitor, values: tuple[str, ...], offset: int, position: in
 
 
 def _dropped(before: tuple[int, ...], now: tuple[int, ...]) -> int:
-    """How many of the first checkpoints of `before` are missing in `now`, which has the others, and then later ones."""
+    """How many checkpoints at the start of `before` are missing in `now`, which continues the rest of `before`."""
     for gone in range(len(before)):
         remaining = before[gone:]
         if now[: len(remaining)] == remaining[: len(now)]:

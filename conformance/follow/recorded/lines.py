@@ -431,7 +431,7 @@ class Line:
         return self.behind_window(window)
 
     def behind_window(self, window: Window) -> Line:
-        """A line outside the window, counted like it, with only leader, ISR, request, fault or checkpoint."""
+        """The line, outside the window, but counted from its start: only leader, ISR, request, fault or checkpoint."""
         return self.changed({LineReader.partition_epoch: lambda epoch: epoch - window.partition_epoch})
 
     def leave(self, window: Window) -> None:
@@ -529,7 +529,7 @@ class Acked(Line):
             )
 
     def rules(self, false: Sequence[Claim], states: Words, place: Place) -> Iterator[str]:
-        """The rules when, and at which offset, a leader acknowledges a record."""
+        """The rules that say when, and at which offset, a leader acknowledges a record."""
         record = place.names.record(self.value)
         offsets = [
             offset
@@ -608,7 +608,7 @@ class Disk(Line):
         return None if self.checkpoint is None else self.broker
 
     def claims(self, place: Place) -> Iterator[Claim]:
-        """The claims that the broker has this log, its epochs, this epoch cache, and has had this high watermark."""
+        """The claims that the broker has this log, these epochs and this epoch cache, and had this high watermark."""
         replica, first, name = place.names.replica(self.broker), place.names.first_epoch, f"broker {self.broker}"
         if len(self.log) > place.log_size:
             yield place.never(f"the log of {name} has {len(self.log)} records", f"none has more than {place.log_size}")
@@ -665,7 +665,7 @@ class Disk(Line):
         )
 
     def rules(self, false: Sequence[Claim], states: Words, place: Place) -> Iterator[str]:
-        """The rule what a checkpoint is, if the claim about the checkpoint is false."""
+        """The rule that says what a checkpoint is, if the claim about the checkpoint is false."""
         if any(not claim.cells for claim in false):
             yield (
                 "rule: a broker's checkpoint is a high watermark that it has had; later ones replace earlier ones, and"
@@ -740,7 +740,7 @@ class Metadata(Line):
         return self.leader, self.leader_epoch, self.isr
 
     def is_before(self, epoch: int) -> bool:
-        """Whether the line shows an epoch before this one: the answering broker had not received the later ones."""
+        """Whether the line shows an earlier epoch than `epoch`: the answering broker lagged behind."""
         return self.leader_epoch is not None and self.leader_epoch < epoch
 
     def epochs_since(self, earlier: Metadata) -> int:
@@ -804,7 +804,7 @@ class Metadata(Line):
 
 @dataclass(frozen=True)
 class View(Line):
-    """A broker, or the controller (None), shows this leader of this epoch, and may not have learned of later ones."""
+    """A broker, or the controller (None), shows this leader of this epoch; there may be later epochs already."""
 
     broker: int | None = said(LineReader.broker, required=False)
     leader: int | None = said(LineReader.leader, required=True)
@@ -866,7 +866,7 @@ class HighWatermark(Line):
         yield place.cell(says, ("high_watermark", place.names.replica(self.broker)), self.high_watermark)
 
     def rules(self, false: Sequence[Claim], states: Words, place: Place) -> Iterator[str]:
-        """The rules what a high watermark is, and, if that can explain these states, which release holds it back."""
+        """The rule that says what a high watermark is; and, if it fits these states, the rule that holds it back."""
         yield (
             "rule: a leader's high watermark is the smallest log end that it knows of its ISR's members, and a"
             " follower's is that of the leader's last answer, at most its log end"
@@ -991,8 +991,8 @@ class Holds(Records):
 
 
 def _claims_of_log(line: Disk | Holds, says: str, whose: str, offsets: Sequence[int], place: Place) -> Iterator[Claim]:
-    """The claims that the broker's log has the records of a line, with their epochs, at the first of these offsets, and
-    no records at the others."""
+    """The claims that the broker's log has the records of a line, with their epochs: the first record at the first of
+    `offsets`, and so on, and no record at the remaining offsets."""
     replica, rest = place.names.replica(line.broker), [NONE] * (len(offsets) - len(line.held))
     records = [*map(place.names.record, line.held), *rest]
     yield place.equal(says, [("log_record", replica, offset) for offset in offsets], records, place.spell_records)
@@ -1110,8 +1110,8 @@ class Reassigned(Line):
         return Passing.AT_ONCE if self.is_refused else Passing.AT_ANY_TIME
 
     def claims(self, place: Place) -> Iterator[Claim]:
-        """The claim that all requested brokers are replicas, and others only until they are removed; for a request that
-        cancels a reassignment, the claim that no reassignment is in progress."""
+        """The claim that all requested brokers are replicas, and that other replicas are being removed; for a request
+        that cancels a reassignment, the claim that no reassignment is in progress."""
         if not place.shows_reassignment:
             return
         target, fields, count = self.replicas, ("is_assigned", "is_adding", "is_removing"), len(place.replicas)

@@ -110,7 +110,7 @@ class Claim:
 
 @dataclass(frozen=True, kw_only=True)
 class Names:
-    """How a recording names what the model numbers: brokers, records and leader epochs."""
+    """A recording's names of brokers, records and leader epochs, for which the model has numbers."""
 
     brokers: tuple[int, ...]
     """The broker of each replica."""

@@ -161,8 +161,8 @@ class Plan(RunsPlan):
         assert self.left_out  # which checks the shares
         if strange := [name for name in NOT_RECORDED if name in self.given]:
             raise UsageError(
-                f"{strange[0]}={self.given[strange[0]]}: recorded runs cannot have it, or choose it at random;"
-                " leave it out, or replay walks with it: conform replay --walks 100"
+                f"{strange[0]}={self.given[strange[0]]}: recorded runs cannot have this entry, or choose its value at"
+                " random; leave it out, or give it to conform replay --walks 100"
             )
         self.protocol_switches()  # first, because the bounds do not fit protocols that the cluster does not implement
         self.instance(start_isr=0, common_records=0)
@@ -208,7 +208,8 @@ class Plan(RunsPlan):
 
     @cached_property
     def asks_controller(self) -> bool:
-        """Whether leaders ask the controller to change the ISR; if so, there are partition epochs, but no bounces."""
+        """Whether leaders ask the controller to change the ISR; then there are partition epochs, but no bounces (that
+        is, restarts that the controller does not notice)."""
         return self.protocol_switches().asks_controller
 
     @cached_property

@@ -77,7 +77,7 @@ HEADERS = [
     (put("schema", "1"), '1: "schema" is a text; it has to be a whole number'),
     (put("schema", True), '1: "schema" is true or false; it has to be a whole number'),
     (put("schema", 1.0), '1: "schema" is a number with a point; it has to be a whole number'),
-    (take_out("schema"), '1: it is no header, because "schema" is missing; begin each run with its header'),
+    (take_out("schema"), '1: the line is no header, because "schema" is missing; begin each run with its header'),
     (take_out("run"), '1: "run" is missing; docs/conformance.md describes the lines of a log'),
     (put("run", ""), "1: the run has no name; give it one"),
     (put("run", 7), '1: "run" is a whole number; it has to be a text'),
@@ -194,7 +194,7 @@ DAMAGED: list[tuple[Callable[[str], str], str]] = [
     (lambda text: text[:-2], CUT),
     (lambda text: text[:-1], CUT),
     (lambda text: swapped(3, 4), "4: event number 2 does not follow 3; "),
-    (lambda text: swapped(1, 2), '1: it is no header, because "schema" is missing'),
+    (lambda text: swapped(1, 2), '1: the line is no header, because "schema" is missing'),
     (lambda text: taken(1, 2, 3, 3, 4), "4: event number 2 does not follow 2; "),
     (lambda text: swapped(5, 18), "5: it belongs to run 3.1, but is among the lines of run 2.1"),
     # Its header is gone: the second run stands among the lines of the first.
