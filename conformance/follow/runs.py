@@ -59,7 +59,7 @@ class TooManyError(Exception):
 
 
 class StateSet:
-    """The states of the model that are possible after an event. `largest` is their largest number so far.
+    """The states of the model that are possible after an event. `largest` is the largest number of states so far.
 
     All methods raise TooManyError, or TimeOverError at the time limit of `watch`; the states are then unchanged.
     """
@@ -85,7 +85,7 @@ class StateSet:
     def take(self, steps: Sequence[Step], observed: Observed) -> bool:
         """Take each of these steps in each state, and keep the results that agree with the observation.
 
-        Returns whether there are any; if not, the states stay unchanged, so that the reason can be found.
+        Returns whether any result agrees; if none does, the states stay unchanged, so that the reason can be found.
         """
         states = self._collect(self._after(steps, observed))
         if states:

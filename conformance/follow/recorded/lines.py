@@ -562,7 +562,7 @@ class Acked(Line):
         if is_acknowledged is False:
             raise FalseLine(f"{self.value} is not acknowledged")
         if is_acknowledged is None:
-            raise UnfitLine(f"{self.value} was acknowledged in only some states, and it is no longer known in which")
+            raise UnfitLine(f"{self.value} was acknowledged in only some states, and in which is no longer known")
         return None
 
     def leave(self, window: Window) -> None:

@@ -208,8 +208,8 @@ class Plan(RunsPlan):
 
     @cached_property
     def asks_controller(self) -> bool:
-        """Whether leaders ask the controller to change the ISR; then there are partition epochs, but no bounces (that
-        is, restarts that the controller does not notice)."""
+        """Whether leaders ask the controller to change the ISR; then there are partition epochs, but no bounces
+        (restarts before the controller notices the broker's absence)."""
         return self.protocol_switches().asks_controller
 
     @cached_property

@@ -133,7 +133,7 @@ class Monitor:
         return bits
 
     def _next_values(self, replica: int, incarnations: list[tuple[int, ...]]) -> NDArray[np.int64]:
-        """A table: by number of passed lines, and of checkpoints so far, the next observed checkpoint, or NEVER."""
+        """A table of the next observed checkpoint (NEVER: none), by the numbers of passed lines and checkpoints."""
         table = np.full((len(incarnations), 1 << self.sighted[replica].width), NEVER, np.int64)
         for stage, counts in enumerate(incarnations):
             values = self.sightings.processes[replica][counts[replica]].values

@@ -56,7 +56,7 @@ def topic(**more: Any) -> dict[str, Any]:
         (message("Metadata", topic(replica_nodes=["1"])), '2: "replica_nodes" has to be a list of numbers; '),
         (message("Metadata", topic(isr_nodes=[1.5])), '2: "isr_nodes" has to be a list of numbers; '),
         (message("Produce", {"acks": 5, "topic_data": []}, kind="request"), "2: acks is 5; it has to be -1, 0 or 1"),
-        ('{"kind":"fault","n":1,"t":-2,"what":"x"}', "2: t is -2 after 0: lines in another order, or two recordings; "),
+        ('{"kind":"fault","n":1,"t":-2,"what":"x"}', "2: t is -2 after 0: the lines are out of order, or of"),
     ],
 )
 def test_a_defect_is_one_line(tmp_path: Path, conform: Any, line: str, complaint: str) -> None:
