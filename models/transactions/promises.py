@@ -106,7 +106,7 @@ def processed_exactly_once(s):
 
 @always
 def no_input_is_skipped(s):
-    """If the output for an input is committed, an output for the input before it is committed, too."""
+    """If an input has a committed output, so has the input before it."""
     return all(
         any(
             s.outcome[earlier] == Outcome.COMMITTED and s.processed_input[earlier] + 1 == s.processed_input[later]
