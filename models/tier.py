@@ -45,8 +45,8 @@ from isrcheck.models.language.model import assemble
 class Seeding(IntEnum):
     """SEEDING: what the leader's retention does about highestOffsetInRemoteStorage before it adds up sizes.
 
-    NEVER: it takes the value as it is, -1 in a log that was just loaded. IF_UNKNOWN: it asks the remote log metadata
-    if the value is -1 (KAFKA-20732). ALWAYS: it asks each time, so that an old value cannot be used.
+    NEVER: it takes the value as it is, -1 in a log that was just loaded. IF_UNKNOWN: if the value is -1, it takes the
+    value from the remote log metadata (KAFKA-20732). ALWAYS: it does so each time, so that no old value is used.
     """
 
     NEVER = 0

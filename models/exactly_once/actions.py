@@ -402,7 +402,7 @@ def accepts_from_unknown(s, partition, sequence):
 
 
 def last_known(s, batch):
-    """The offset of the last batch that the leader knows of this producer id, or NONE."""
+    """The offset of the last batch that the leader knows with the request's producer id, or NONE."""
     return last_offset_of(s, s.batch_partition[batch], s.batch_producer_id[sent_content(s, batch)])
 
 

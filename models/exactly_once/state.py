@@ -504,7 +504,7 @@ def fail_overdue(s, batch, is_sequence_error):
 
 
 def last_offset_of(s, partition, producer_id):
-    """The offset of the last batch of a producer that the leader knows of, or NONE."""
+    """The offset of the last batch that the leader knows of a producer, or NONE."""
     last = NONE
     for offset in range(s.log_size):
         if offset >= s.forgotten_before[partition] and s.log_producer_id[partition][offset] == producer_id:

@@ -57,7 +57,7 @@ def last_batch(s, p, transaction):
 
 
 def has_expected_sequence(s, p, transaction):
-    """The batch continues the sequence of its epoch, in which each record has one number, given up or not.
+    """The batch continues the sequence of its epoch. Each record has one number, even if the record was given up.
 
     Kafka: ProducerAppendInfo.checkSequence. A partition without state of the producer expects 0, and since 2.5 accepts
     any number. A partition that knows the epoch only by a marker expects 0. Committed offsets have no sequence number:

@@ -355,7 +355,7 @@ class _Run:
         run, number = get(keys, "run", str), get(keys, "number", int)
         if run != self.name:
             raise UnreadableError(
-                f"it belongs to run {run[:60]}, but is among the lines of run {self.name};"
+                f"the line belongs to run {run[:60]}, but is among the lines of run {self.name};"
                 " put the lines of one run together, below their header"
             )
         if number <= self.last:

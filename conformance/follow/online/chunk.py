@@ -292,7 +292,7 @@ class Chunk:
     def joined(self, count: int) -> int:
         """How many records of this chunk may have been sent when its first `count` lines are passed.
 
-        They are those with a `send` line, and those without that other lines show, up to the next `send` line.
+        It counts the records of the `send` lines, and the records that only other lines show, up to the next `send`.
         """
         records = 0
         for at, (line, unsent) in enumerate(zip(self.original, self.unsent, strict=True)):

@@ -202,7 +202,7 @@ def resumed(monitor: Monitor, values: tuple[str, ...], offset: int, position: in
 
 
 def _dropped(before: tuple[int, ...], now: tuple[int, ...]) -> int:
-    """How many checkpoints at the start of `before` are missing in `now`, which continues the rest of `before`."""
+    """How many checkpoints at the start of `before` are missing in `now`, which begins with the rest of `before`."""
     for gone in range(len(before)):
         remaining = before[gone:]
         if now[: len(remaining)] == remaining[: len(now)]:
@@ -446,7 +446,7 @@ class _Following:
         self.possible = _distinct(table.packed(), memory)
 
     def _expected(self) -> list[Request]:
-        """The requests to change the ISR that later lines show, with epochs counted from the window's first ones."""
+        """The requests to change the ISR that later lines show, with epochs counted from the window's first epochs."""
         window, brokers = self.window, self.outlook.brokers
         epoch, partition_epoch = window.epoch, window.partition_epoch
         return [

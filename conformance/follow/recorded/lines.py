@@ -3,10 +3,10 @@
 The methods of a line return what it shows (records, epochs, brokers), what it claims of the state of the model, and how
 it reads in words; or the same line with other values, or counted from the beginning of a window.
 
-For a new kind of line, write a new class. Its `kinds` or `faults` name it in JSON. Each field declares the key and the
-type with which it is read (`said`); by its type it is rewritten, too (recording.py). If the class does not override a
-method, the line says nothing of what the method returns. Lines that permit steps of the model are also read by
-search/script.py.
+For a new kind of line, write a new class. Its `kinds` or `faults` are the names of the kind in JSON. Each field
+declares its key in JSON and the type by which it is read (`said`) and rewritten (recording.py). If the class does not
+override a method, the line says nothing of what the method returns. Lines that permit steps of the model are also read
+by search/script.py.
 """
 
 from __future__ import annotations
@@ -406,7 +406,7 @@ class Line:
 
     @property
     def high_watermark_of(self) -> int | None:
-        """The broker whose high watermark or checkpoint the line shows, or which starts with one; otherwise None."""
+        """The broker whose high watermark or checkpoint the line shows, or that starts with one; None: no broker."""
         return None
 
     @property
@@ -431,7 +431,8 @@ class Line:
         return self.behind_window(window)
 
     def behind_window(self, window: Window) -> Line:
-        """The line, outside the window, but counted from its start: only leader, ISR, request, fault or checkpoint."""
+        """The line for a place outside the window, but counted from the window's start; only what it says of leader,
+        ISR, requests, faults and checkpoints is used there."""
         return self.changed({LineReader.partition_epoch: lambda epoch: epoch - window.partition_epoch})
 
     def leave(self, window: Window) -> None:
@@ -884,7 +885,7 @@ class HighWatermark(Line):
             )
 
     def in_window(self, window: Window) -> HighWatermark:
-        """The line counted from the window's beginning; an earlier value is compared with the broker's known one."""
+        """The line counted from the window's start; a value before it is compared with the known high watermark."""
         if window.shows(self.high_watermark):
             return replace(self, high_watermark=self.high_watermark - window.offset)
         short = window.short(self.broker)
@@ -954,7 +955,7 @@ class Records(Line):
         return (self.offsets[0], self.offsets[-1] + 1) if self.offsets else ()
 
     def in_window(self, window: Window) -> Line | None:
-        """The line with its records from the window's beginning on; earlier ones are compared with settled records."""
+        """The line with its records from the window's start on; earlier records are compared with settled records."""
         offsets, records = window.since_guard(self.number, self.records, self.offsets)
         changes: dict[Callable[..., Any], Callable[[Any], Any]] = {
             LineReader.records: lambda _: records,

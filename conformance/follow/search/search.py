@@ -108,7 +108,7 @@ class Waiting:
             self._left.append(nodes)
 
     def left(self) -> Numbers:
-        """Return the nodes that were set aside; from now on, they no longer are."""
+        """Return the nodes that were set aside, and set them aside no longer."""
         nodes = np.concatenate([np.empty(0, np.int64), *self._left])
         self._left = []
         return nodes

@@ -364,7 +364,7 @@ class Survey:
         return topic.get("topic_id") is not None and topic.get("topic_id") == self.topic_id
 
     def partitions(self, body: Mapping[str, Any], topics: str, partitions: str) -> Iterator[Mapping[str, Any]]:
-        """The entries of a message about the partition. Raises UnreadableError."""
+        """The entries about the partition in the body of a message. Raises UnreadableError."""
         for topic in listed(body, topics):
             if self.is_about(topic):
                 for partition in listed(topic, partitions):
@@ -566,7 +566,7 @@ def acks_of(line: Message) -> str:
 
 
 def _topics(survey: Survey, body: Mapping[str, Any], topics: str) -> Iterator[tuple[Topic, Mapping[str, Any]]]:
-    """For each entry of a message about a topic that is not Kafka's own, by name or by id: the topic, and the entry."""
+    """For each entry of a message about a topic of clients, not Kafka's own: the topic (by name or id), the entry."""
     for entry in listed(body, topics):
         key = next((key for key in ("name", "topic", "topic_id") if entry.get(key) is not None), None)
         if key is None:

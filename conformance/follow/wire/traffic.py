@@ -256,7 +256,7 @@ class Traffic:
             yield without_none(kind="fault", what="send", value=value, acks=self.survey.weakest_acks)
 
     def acks(self, records: list[tuple[str, int | None]]) -> Iterator[Observation]:
-        """The observations that a producer learns that these records are written, each only for the first time."""
+        """The observations that a producer learns that records are written; none for a record already acknowledged."""
         for value, offset in records:
             if (offset is None or offset >= self.survey.first_offset) and self.records.acks(value, offset):
                 news = None if offset is None or self._is_shown(value, offset) else offset
@@ -512,7 +512,7 @@ def disk(broker: int, log: Log, first: int) -> Observation:
 
 
 def _shown(broker: int | None, view: View) -> Observation:
-    """The observation of a state that contradicts other messages, as a broker shows it, or the controller (None)."""
+    """The observation that a broker, or the controller (None), shows a state that contradicts other messages."""
     return without_none(kind="view", **view.keys, broker=broker)
 
 
