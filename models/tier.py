@@ -256,7 +256,7 @@ def truncate_fully_and_start_at(s, replica, offset, log_start_offset):
 
 
 def increment_log_start_offset(s, replica, offset):
-    """Raise the log start, drop earlier entries of the epoch cache: UnifiedLog.maybeIncrementLogStartOffset."""
+    """Raise the log start and drop earlier entries of the epoch cache: UnifiedLog.maybeIncrementLogStartOffset."""
     if offset > s.log_start_offset[replica]:
         s.log_start_offset[replica] = offset
         s.local_log_start_offset[replica] = max(s.local_log_start_offset[replica], offset)
@@ -295,9 +295,8 @@ def has_to_build(s, follower):
 
 @action(shows="{follower}")
 def follower_fetches(s, follower: Replica):
-    """The follower truncates its log where it differs from the leader's. If its log does not differ, but ends before
-    the leader's log start, it begins anew there. Otherwise it appends the leader's records, and learns the high
-    watermark and the log start.
+    """The follower truncates its log where the log differs from the leader's; or, if the log ends before the leader's
+    log start, begins anew there; or appends the leader's records and learns the high watermark and the log start.
 
     Kafka: AbstractFetcherThread.processFetchRequest, fetchOffsetAndTruncate, ReplicaFetcherThread.processPartitionData.
     """

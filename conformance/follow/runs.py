@@ -279,7 +279,7 @@ def follow_log(
     An empty log has one outcome, without a run.
 
     A rejected or undecided run is read to its end, too, so that any damaged line is reported. If `model`, `protocol`
-    or `values` (of the configuration, by name) are given, a log with different ones is refused. Raises UsageError
+    or `values` (of the configuration, by name) are given, a log that differs is refused. Raises UsageError
     (`FILE:LINE: what; cure`) for a damaged line; the run that contains it has no outcome. With a `watch`, a run that
     exceeds the time limit is undecided. If `content` is given, the log is not read from the disk.
     """

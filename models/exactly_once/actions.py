@@ -106,7 +106,7 @@ def producer_sends(s, record: Record, partition: Partition):
 
 @action(shows="{record} to {partition}")
 def application_resends(s, record: Record, partition: Partition):
-    """The application sends a record again whose delivery it does not know: to the producer, it is a new record.
+    """The application resends a record whose delivery it does not know: to the producer, this is a new record.
 
     The partitioner chooses again: another partition is possible, unless the record's key decides.
     """
@@ -193,7 +193,7 @@ def waits_for_others(s, batch):
 
 @action(shows="batch {batch}")
 def producer_receives_out_of_order(s, batch: Batch):
-    """OUT_OF_ORDER_SEQUENCE_NUMBER: the batch waits for an earlier one, or nothing can fill the gap.
+    """OUT_OF_ORDER_SEQUENCE_NUMBER: the batch waits for an earlier batch, or nothing can fill the gap.
 
     Since 2.5 (KIP-360), a gap makes the producer renumber the unfinished batches of the partition in a new epoch and
     send them again, also those that may be in the log. Up to 2.4 the batch is refused, and the producer takes a new id.
@@ -215,8 +215,8 @@ def producer_receives_out_of_order(s, batch: Batch):
 def producer_receives_unknown_producer_id(s, batch: Batch):
     """UNKNOWN_PRODUCER_ID (1.0 to 2.4): the partition does not know the producer, and the sequence number is not 0.
 
-    If the log start is above the last acknowledged offset, the records were deleted, and the batches are numbered from
-    0. Otherwise data was lost: the batch is refused, and the producer takes a new id.
+    If the log start is above the last acknowledged offset, records were deleted: the producer numbers its batches anew,
+    from 0. Otherwise data was lost: the batch is refused, and the producer takes a new id.
     """
     require(receives(s, batch, Request.UNKNOWN_PRODUCER_ID))
     partition = s.batch_partition[batch]

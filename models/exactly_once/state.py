@@ -310,8 +310,8 @@ def idempotence_without_retries(configuration):
 
 @contradiction
 def more_in_flight_than_remembered(configuration):
-    """Kafka's client refuses to start: idempotence allows at most as many requests in flight as batches are remembered;
-    lower --max-in-flight-requests, or set --enable-idempotence false."""
+    """Kafka's client refuses to start: idempotence allows at most as many requests in flight as brokers remember
+    batches; lower --max-in-flight-requests, or set --enable-idempotence false."""
     return (
         configuration.enable_idempotence == Truth.TRUE
         and configuration.max_in_flight_requests_per_connection > configuration.idempotent_cache
@@ -364,7 +364,7 @@ def leave_behind(s, batch):
 
 
 def has_old_id(s, batch):
-    """The producer has taken a new id since it numbered the batch, and has forgotten such batches."""
+    """The producer has taken a new id since it numbered the batch, and so has forgotten the batch."""
     return is_idempotent(s) and s.batch_producer_id[batch] != s.producer_id
 
 
@@ -460,7 +460,7 @@ def close_up(s, batch):
 
 
 def can_be_overdue(s, batch):
-    """delivery.timeout.ms may be over for this batch when its error is handled, and the producer renumbers.
+    """delivery.timeout.ms may be over for this batch when its error is handled; then the producer renumbers.
 
     The batch is the earliest unfinished one of its partition, as the time of later batches began later. Without
     idempotence, and with KAFKA-14397 repaired, this is the same as `producer_gives_up` after the error.

@@ -57,7 +57,7 @@ def coordinator_handles_init_producer_id(s, producer: Producer):
     """InitProducerId: the next epoch fences every older instance of the producer.
 
     An ongoing transaction is aborted first (PrepareEpochFence, which is never durable, then PrepareAbort with the epoch
-    of the fence); the instance asks again, and gets the epoch after that one. An instance that has an epoch already
+    of the fence); the instance asks again, and gets the epoch after the fence. An instance that has an epoch already
     must have the current one (KIP-360) to get another. But the coordinator does not compare the epochs while a
     transaction is ongoing: so a fenced instance aborts the transaction of its successor (prepareInitProducerIdTransit).
     Left out: a second request after a lost answer gets a new epoch, or is fenced.
@@ -183,7 +183,7 @@ def coordinator_handles_late_end_txn(s):
 
 @action
 def coordinator_times_out_transaction(s):
-    """A transaction that takes longer than transaction.timeout.ms is aborted, and its producer fenced.
+    """A transaction that takes longer than transaction.timeout.ms is aborted, and its producer is fenced.
 
     For a producer that lives, this needs a budget. An instance whose transaction has timed out does not recover
     (KIP-588 is left out).

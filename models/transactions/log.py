@@ -154,7 +154,7 @@ def is_highest(s, epoch):
 
 
 def first_epoch_of_next_id(s):
-    """Epoch 0 of the next producer id, numbered after the highest epoch of the first one."""
+    """Epoch 0 of the next producer id, numbered after the highest epoch of the first producer id."""
     return s.producer_epochs + 1
 
 

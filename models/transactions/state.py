@@ -89,9 +89,9 @@ class CoordinatorEpoch(Domain, size=lambda configuration: configuration.failover
 class ProducerEpoch(
     Domain, size=lambda c: 3 * c.producers + 2 * c.transactions + 2 * c.timeouts + 1 + 2 * (c.producer_epochs > 0)
 ):
-    """An epoch of the producer; there are more epochs than steps that raise it.
+    """An epoch of the producer; there are more epochs than steps that raise the epoch.
 
-    The epochs of the next producer id are numbered after those of the first id (coordinator.py).
+    The epochs of the next producer id are numbered after the epochs of the first id (coordinator.py).
     """
 
 

@@ -45,7 +45,7 @@ REASSIGN = "reassign"
 
 
 class Passing(IntEnum):
-    """When a path of the model passes a line: the line is true on it, and it goes on to the next line."""
+    """When a path of the model passes a line: the line is true on the path, and the path goes on to the next line."""
 
     AT_ONCE = 0
     """As soon as it is true: every step that is possible before is possible after it, so waiting gains nothing."""
@@ -138,7 +138,7 @@ class LineReader:
         return self._since(key, self.begins.offset, "offset", self.value(key, is_count, "an offset", required=required))
 
     def partition_epoch(self, key: str, *, required: bool = False) -> Any:
-        """A partition epoch, counted from the first one of the recording."""
+        """A partition epoch, counted from the first partition epoch of the recording."""
         epoch = self.value(key, is_count, "a partition epoch", required=required)
         return self._since(key, self.begins.partition_epoch, "partition epoch", epoch)
 
@@ -387,7 +387,7 @@ class Line:
 
     @property
     def bounds(self) -> Sequence[int]:
-        """The offsets in the line that are not those of records, such as a high watermark or the end of a log."""
+        """The offsets in the line that are not offsets of records, such as a high watermark or the end of a log."""
         return self.all(LineReader.offset)
 
     @property
@@ -929,7 +929,7 @@ class LogEnd(Line):
             )
 
     def in_window(self, window: Window) -> LogEnd:
-        """The line counted from the window's beginning; an earlier log end is compared with that of the short log."""
+        """The line counted from the window's start; a log end before it is compared with the short log's end."""
         if window.shows(self.log_end_offset):
             epoch = self.last_epoch
             if window.has_guard and self.log_end_offset == window.offset + 1 and epoch is not None:
@@ -1024,7 +1024,7 @@ class AlterRequest(Line):
 
     @property
     def epochs(self) -> Sequence[int]:
-        """Empty, because a request does not show for certain that the epoch which it names has begun."""
+        """No epochs, because a request does not show for certain that the epoch which it names has begun."""
         return ()
 
     @staticmethod
@@ -1376,7 +1376,7 @@ class Reassignment(Line):
 
 
 def read_line(path: Path, number: int, keys: Mapping[str, Any], begins: Begins | None = None) -> Line:
-    """The `Line` for the JSON object on a line of a file. Without `begins`, it is the first one. Raises UsageError."""
+    """The `Line` for the JSON object on a line of a file; `begins` is None for the first line. Raises UsageError."""
     reader = LineReader(path, number, keys, begins or begins_of(path, number, keys))
     kind = reader.value("kind", _is_text, f"one of {', '.join(KINDS)}", required=True)
     if kind not in KINDS:

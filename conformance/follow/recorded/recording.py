@@ -426,7 +426,7 @@ class _OwnNames:
             self.next[Acked][value] = self._in_turn(value, open_ones, len(offsets))
 
     def _in_turn(self, value: str, offsets: Sequence[int], shown: int) -> Iterator[str]:
-        """The names of the records at these offsets, and then those of records that no line shows at an offset."""
+        """The names of the records at these offsets, and then of the records that no line shows at an offset."""
         unseen = (self._own(f"{value}#{number}") for number in count(shown + 1))
         return chain((self._at(value, offset) for offset in offsets), unseen)
 
@@ -509,7 +509,7 @@ FEWEST = 5
 
 
 def folded(recording: Recording) -> Recording | None:
-    """The recording with each batch of FEWEST or more records as a single record; None: it has no such batch."""
+    """The recording with each batch of FEWEST or more records as a single record; None: no batch has so many."""
     places = _places(recording)
     bounds = {offset for line in recording.lines for offset in line.bounds}
     groups: list[list[str]] = []
@@ -555,7 +555,7 @@ def _follows(recording: Recording, kind: type[Sent | Acked], earlier: str, later
 def _with_groups(recording: Recording, groups: Sequence[Sequence[str]], places: Mapping[str, int]) -> Recording:
     """The recording with each group of records as a single record.
 
-    Of the lines about single records of a group, only the line about the last one is kept: it says the most.
+    Of the lines about single records of a group, only the line about the group's last record is kept: it says the most.
     """
     names = {group[0]: f"{group[0]} to {group[-1]}" for group in groups}
     dropped = {value for group in groups for value in group[1:]}

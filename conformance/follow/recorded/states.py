@@ -243,7 +243,7 @@ class Place:
 
     @staticmethod
     def where(truths: Truths, column: Numbers) -> Numbers:
-        """The values of a column in the states for which `truths` is true, and NONE for the others."""
+        """The values of a column in the states for which `truths` is true, and NONE for the other states."""
         return np.where(truths, column, NONE)
 
     def spell_members(self, flags: Sequence[int]) -> str:

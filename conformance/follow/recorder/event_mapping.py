@@ -110,7 +110,7 @@ def _single(act: Act, before: Moment, after: Moment) -> MappedEvent | None:
 def starts_to_fetch(act: Act, before: Moment, after: Moment) -> tuple[int, int] | None:
     """The follower and the leader, if in this act the follower reconciles its log without a request; otherwise None.
 
-    A follower does so if its log has no epoch. Kafka: AbstractFetcherThread.maybeTruncate, since KIP-279.
+    A follower sends no request if its log has no epoch. Kafka: AbstractFetcherThread.maybeTruncate, since KIP-279.
     """
     match act.name, act.arguments:
         case "fire", (int(broker), TimerKind.FETCHER_DO_WORK.value, int(source)):

@@ -230,7 +230,7 @@ class Plan(RunsPlan):
         return switches_of(self._instance({**self._given(is_switch=False), **self.switches}))
 
     def _given(self, *, is_switch: bool) -> dict[str, int | str]:
-        """The entries in `given`, as a header writes them, and for an idempotent producer its default bounds.
+        """The given entries or, if `is_switch`, switches, as a header has them; with an idempotent producer's bounds.
 
         An idempotent producer has as many requests in flight as leaders remember batches (1 in 0.11, 5 since 1.0).
         """

@@ -173,7 +173,7 @@ class RecordedRun:
         self.last_message = max([self.last_message, *(message.number for message in view.network)])
 
     def state(self, broker: int | None, arguments: object) -> dict[str, Value]:
-        """The variables recorded after an event: the shared ones, and those of the acting broker and its fetches."""
+        """The variables recorded after an event: shared variables, and those of the acting broker and its fetches."""
         return {key: self.value(key) for key in self.keys(broker, arguments)}
 
     def keys(self, broker: int | None, arguments: object) -> Iterator[str]:

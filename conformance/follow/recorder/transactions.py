@@ -441,8 +441,8 @@ class RandomActs(Acts):
         return "producer_state_expires", (partition,)
 
     def _record_arrives(self, leader: TransactionLeader, message: Message, request: ProduceRequest) -> Step | None:
-        """Let a copy of a record arrive. If the leader asks the coordinator about the transaction, the request arrives,
-        too, and so does the answer, unless the coordinator first has to append to its log.
+        """Let a copy of a record arrive. If the leader asks the coordinator about the transaction, this query arrives,
+        too; the answer also arrives, unless the coordinator first has to append to its log.
         """
         at = leader.number, number_of(request.payload)
         self.system.deliver(message.number)

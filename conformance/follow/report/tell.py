@@ -174,7 +174,7 @@ def _rests_on(instance: Instance) -> list[str]:
 
 
 def spell_unmet_claim(unmet: UnmetClaim, possible: int) -> str:
-    """A claim in one line of text: in how many states it is true, and the actual values in the others."""
+    """A claim in one line of text: in how many states it is true, and the actual values in the other states."""
     instead = "; ".join(f"{text} ({count:,})" for text, count in unmet.instead)
     return f"{unmet.claim}: true in {unmet.true_of:,} of {possible:,} states{', instead: ' if instead else ''}{instead}"
 

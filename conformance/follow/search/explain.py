@@ -486,7 +486,7 @@ def _given(instance: Instance, values: Mapping[str, int]) -> str:
 
 
 def unmet_claim(claim: Claim, states: np.ndarray, monitors: np.ndarray) -> UnmetClaim:
-    """In how many of these states a claim is true, and the actual values in the others."""
+    """In how many of these states a claim is true, and the actual values in the other states."""
     truths = claim.is_true(states, monitors)
     columns = claim.columns(states[~truths], monitors[~truths])
     actual: Counter[str] = Counter()

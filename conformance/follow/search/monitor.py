@@ -152,7 +152,7 @@ class Monitor:
             since.write(monitors, since.read(monitors) | (collects.astype(np.int64) << values))
 
     def look(self, monitors: Words, states: Words) -> None:
-        """Record the high watermarks of all replicas in these states. A replica that is down keeps its last one."""
+        """Record the high watermarks of all replicas in these states; of a replica that is down, its last one."""
         for replica in range(len(self.sighted)):
             self.see(monitors, replica, self.cells.column(states, "high_watermark", replica))
 

@@ -237,7 +237,7 @@ class Script:
 
 
 def actors(instance: Instance, step: Step) -> list[int]:
-    """The brokers that take part in a step, the acting one first.
+    """The brokers that take part in a step, the acting broker first.
 
     A broker that the controller elects or drops, or that a leader drops from the ISR, does not take
     part.

@@ -1,9 +1,9 @@
 """Explores all paths that a recording allows until the last line is passed or no path is left.
 
 A node is a state of the model with its monitor, which holds the number of passed lines. A true line is passed at once,
-without a step, if waiting gains nothing (recorded/lines.py, `Passing`). So only steps count. The search is breadth
-first at the beginning: a path that it finds then is a shortest path. Later, some steps are subtracted for each passed
-line, and the nodes with the fewest steps come first, so a path that passes many lines is followed further than others.
+without a step, if waiting gains nothing (recorded/lines.py, `Passing`); so the length of a path is its number of steps.
+The search begins breadth first: a path that is found then is a shortest path. Later, some steps are subtracted for each
+passed line, and the nodes with the fewest steps come first, so a path that passes many lines is followed further.
 How many steps a line should count depends on the recording, so several orders of the nodes take turns. Every node has
 its turn, so a search without a result is complete. No depth limits the search: it ends when no new node appears. The
 model's budgets of faults are restored after every step, because only the recording limits faults. The variable

@@ -214,7 +214,7 @@ def settings_beside(wire: Path | None, survey: Survey) -> None:
 
 
 class LinesBeside:
-    """The lines of observations.ndjson, inserted between those of the traffic by their times."""
+    """The lines of observations.ndjson, inserted between the lines of the traffic by their times."""
 
     def __init__(self, wire: Path, traffic: Traffic, happenings: list[Happening]) -> None:
         self.path = wire.parent / FILE

@@ -263,7 +263,7 @@ class Traffic:
                 yield without_none(kind="acked", value=value, offset=news, acks=self.survey.weakest_acks)
 
     def _is_shown(self, value: str, offset: int) -> bool:
-        """Whether a follower's log has shown the record at this offset, so its acknowledgement need not show it."""
+        """Whether a follower's log has shown the record at this offset, so that the record need not be shown again."""
         return any(offset < len(log) and log[offset][0] == value for log in self.shown_logs.values())
 
     def _reads(self, keys: Any) -> Iterator[Observation]:
