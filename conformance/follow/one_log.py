@@ -31,7 +31,7 @@ def seconds_left(arguments: argparse.Namespace) -> float | None:
 
 
 def follow_file(path: Path, arguments: argparse.Namespace) -> int:
-    """Follow one log, of events or observations; return the exit code. If it is unreadable, stderr gets one line."""
+    """Follow one log, of events or observations; return the exit code. An unreadable log gives one line on stderr."""
     try:
         if is_recording(path, arguments.model):
             return _follow_observations(path, arguments)

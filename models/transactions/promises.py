@@ -119,8 +119,8 @@ def no_input_is_skipped(s):
 
 @always(applies=lambda configuration: configuration.transactions > 1 and configuration.partitions > 1)
 def order_preserved(s):
-    """A partition of the output has the records of one producer instance in the order in which they were sent,
-    including late ones."""
+    """In a partition of the output, the records of one producer instance, late records included, are in the order in
+    which they were sent."""
     return not any(
         s.log_record[p][offset] == record_of(s, later) and s.log_record[p][behind] == record_of(s, earlier)
         for p in range(s.partitions)

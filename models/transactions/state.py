@@ -203,8 +203,8 @@ def expirations_without_the_bug(configuration):
 
 @contradiction
 def tv2_without_offset_commits(configuration):
-    """With TXN_VERIFY=TV2, a leader adds its partition to the transaction when it asks: switch OFFSET_COMMITS_VERIFIED
-    on, or choose --protocol 3.6."""
+    """With TXN_VERIFY=TV2, a leader that asks the coordinator adds its partition to the transaction, also for offset
+    commits: switch OFFSET_COMMITS_VERIFIED on, or choose --protocol 3.6."""
     return configuration.TXN_VERIFY == Verification.TV2 and not configuration.OFFSET_COMMITS_VERIFIED
 
 

@@ -170,12 +170,12 @@ class Writer:
         self.lines = self.runs = self.events = 0
 
     def begin(self, header: Header) -> None:
-        """Write the header of a run, which is never left out. Raises UsageError if it cannot be written."""
+        """Write the header of a run, which is never left out. Raises UsageError if the write fails."""
         self.runs += 1
         self._write(line_of(header))
 
     def write(self, event: Event) -> None:
-        """Write an event, unless it is left out; count it. Raises UsageError if it cannot be written."""
+        """Count an event, and write it unless it is left out. Raises UsageError if the write fails."""
         self.events += 1
         shares = self._left_out
         if self._random.random() >= shares.missing:

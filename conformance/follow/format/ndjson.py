@@ -56,7 +56,7 @@ def lines_of(path: Path, content: bytes | None = None) -> Iterator[tuple[int, by
 
 
 def content_of(path: Path, most: int) -> bytes | None:
-    """The content of a file, or None if it is larger than this many bytes. Raises UsageError."""
+    """The content of a file, or None if the file is larger than `most` bytes. Raises UsageError."""
     with _opened(path) as file:
         content = file.read(most + 1)
     return content if len(content) <= most else None

@@ -491,7 +491,7 @@ class _Following:
         return self._refused(line, possible, unmet, None)
 
     def _note_lost_record(self) -> None:
-        """If no line shows the record of an earlier `send` line, note that behaviours without it are left out."""
+        """If no line shows the record of an earlier `send` line, note that paths without the record are left out."""
         if self.left_out is None and self.outlook.lost is not None:
             position, line = self.outlook.lost
             if position < self.past.position:

@@ -225,7 +225,7 @@ class LineReader:
 
 
 def said(kind: Callable[..., Any], key: str = "", **manner: Any) -> Any:
-    """Declares a field of a line: `kind` is the LineReader method that reads it from JSON, under its name or `key`."""
+    """Declares a field of a line: the LineReader method `kind` reads it from JSON, under `key` or the field's name."""
     return field(metadata={"kind": kind, "key": key, "manner": manner})
 
 
@@ -377,7 +377,7 @@ class Line:
         yield from zip(self.held, self.held_at, self.held_in or [UNKNOWN] * len(self.held), strict=True)
 
     def named_since(self, offset: int) -> Sequence[str]:
-        """The records that the line names; if it shows a log, only those from this offset on."""
+        """The records that the line names; if the line shows a log, only the records from this offset on."""
         in_logs = [value for value, at in zip(self.held, self.held_at, strict=True) if at >= offset]
         return in_logs if self.held else self.named
 
@@ -770,7 +770,7 @@ class Metadata(Line):
             yield place.members("the replicas are", "is_assigned", self.replicas)
 
     def _old_view(self, place: Place) -> Iterator[Claim]:
-        """The claim of a line about an earlier epoch: the epoch has the same leader as in earlier lines about it."""
+        """The claim of a line about an earlier epoch: earlier lines show the same leader for this epoch."""
         for earlier in place.earlier:
             if not isinstance(earlier, Metadata) or earlier.leader_epoch != self.leader_epoch:
                 continue
@@ -1186,7 +1186,7 @@ class Fault(Line):
         return Passing.AT_ANY_TIME if self.what is FaultKind.FREEZE else Passing.AT_ONCE
 
     def claims(self, place: Place) -> Iterator[Claim]:
-        """The claims of a start. As a start is a step of the model, they are evaluated only to explain a rejection."""
+        """The claims of a start: as a start is a step of the model, these claims only help to explain a rejection."""
         if self.what is not FaultKind.START:
             return
         replica = place.names.replica(self.broker)
@@ -1208,7 +1208,7 @@ class Fault(Line):
 
 @dataclass(frozen=True)
 class Read(Records):
-    """A consumer read these records, at these ascending offsets; it does not see markers and aborted records."""
+    """A consumer read these records, at these ascending offsets; markers and aborted records are not among them."""
 
     records: tuple[str, ...] = said(LineReader.records)
     offsets: tuple[int, ...] = said(LineReader.offsets, "records")

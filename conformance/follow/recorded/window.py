@@ -159,7 +159,7 @@ class Window:
         return ShortLog(length, mark + self.offset if mark is not None and is_shown else None, digests[length])
 
     def pass_line(self, number: int) -> None:
-        """Note that a line was passed: it is counted if a part of it was not checked."""
+        """Note that a line was passed: the line is counted if a part of it was not checked."""
         self.unchecked += number in self._unchecked
         self._unchecked.discard(number)
 

@@ -122,7 +122,7 @@ def starts_to_fetch(act: Act, before: Moment, after: Moment) -> tuple[int, int] 
 
 
 def diverging_at(moment: Moment, broker: int, source: int) -> bool:
-    """Whether a broker has a response of the leader `source` that makes it truncate its log, and has yet to do so."""
+    """Whether a broker has to truncate its log by a response of the leader `source`, and has not done so yet."""
     return any(fetcher.source == source and fetcher.diverging for fetcher in moment.view.brokers[broker].fetchers)
 
 
