@@ -8,7 +8,7 @@ A replica's *leader epoch cache* tells which epoch wrote which offset, also for 
 without it a remote segment is not found (`RemoteLogManager.read`). Here it is `epoch_cache[replica]`: for each offset
 the epoch, or NONE where the cache does not reach. Elections are clean: a committed offset has one epoch everywhere.
 
-Fetches, changes of the ISR and elections take effect at once: `kafka` models what can go wrong between them. Left out:
+Fetches, changes of the ISR and elections take effect at once; the model `kafka` divides them into steps. Left out:
 retention by time, DeleteRecords within a segment, unclean elections, compaction, transactions (the last stable offset
 is the high watermark), a lagging topic of remote log metadata, future logs, remote.log.copy.disable, failures of
 uploads and of deletions, and several leaders at a time.
@@ -45,8 +45,8 @@ from isrcheck.models.language.model import assemble
 class Seeding(IntEnum):
     """SEEDING: what the leader's retention does about highestOffsetInRemoteStorage before it adds up sizes.
 
-    NEVER: it takes the value as it is, -1 in a log that was just loaded. IF_UNKNOWN: it asks the remote log metadata
-    if the value is -1 (KAFKA-20732). ALWAYS: it asks each time, so that an old value cannot be used.
+    NEVER: it takes the value as it is, -1 in a log that was just loaded. IF_UNKNOWN: if the value is -1, it takes the
+    value from the remote log metadata (KAFKA-20732). ALWAYS: it does so each time, so that no old value is used.
     """
 
     NEVER = 0
@@ -91,7 +91,7 @@ class Configuration:
 
 
 def epochs(configuration):
-    """Each election begins an epoch, and so may each restart of a leader."""
+    """The number of leader epochs: each election begins a new epoch, and each restart of a leader may begin one."""
     return configuration.elections + configuration.restarts + 1
 
 
@@ -116,7 +116,7 @@ class Segment(Domain, size=lambda c: (c.log_size + c.segment_size - 1) // c.segm
 
 
 def up_to_budget(name):
-    """The values of the used amount of a budget. Budgets up to three share a state layout, and so compiled code."""
+    """The range from 0 to the budget `name`, but at least to 3: so small budgets share one compiled kernel."""
     return between(0, lambda configuration: max(3, getattr(configuration, name)))
 
 
@@ -256,7 +256,7 @@ def truncate_fully_and_start_at(s, replica, offset, log_start_offset):
 
 
 def increment_log_start_offset(s, replica, offset):
-    """Raise the log start offset and cut the epoch cache there, as UnifiedLog.maybeIncrementLogStartOffset does."""
+    """Raise the log start and drop earlier entries of the epoch cache: UnifiedLog.maybeIncrementLogStartOffset."""
     if offset > s.log_start_offset[replica]:
         s.log_start_offset[replica] = offset
         s.local_log_start_offset[replica] = max(s.local_log_start_offset[replica], offset)
@@ -295,8 +295,8 @@ def has_to_build(s, follower):
 
 @action(shows="{follower}")
 def follower_fetches(s, follower: Replica):
-    """The follower truncates where its log differs from the leader's; or, if it ends before the leader's log start,
-    begins there; or appends the leader's records and learns the high watermark and the log start.
+    """The follower truncates its log where the log differs from the leader's; or, if the log ends before the leader's
+    log start, begins anew there; or appends the leader's records and learns the high watermark and the log start.
 
     Kafka: AbstractFetcherThread.processFetchRequest, fetchOffsetAndTruncate, ReplicaFetcherThread.processPartitionData.
     """
@@ -385,9 +385,9 @@ def leader_expands_isr(s, follower: Replica):
 
 
 def fetch_start_offset(s, follower):
-    """The offset at which the follower continues in the leader's log: the local log start or, if its log is empty and
-    follower.fetch.last.tiered.offset.enable is set, the first offset that is not uploaded (ReplicaFetcherThread
-    .shouldFetchFromLastTieredOffset, UnifiedLog.fetchEarliestPendingUploadOffset)."""
+    """The offset at which the follower continues in the leader's log: the leader's local log start; but if the
+    follower's log is empty and follower.fetch.last.tiered.offset.enable is set, the first offset that is not uploaded
+    (ReplicaFetcherThread.shouldFetchFromLastTieredOffset, UnifiedLog.fetchEarliestPendingUploadOffset)."""
     if s.follower_fetch_last_tiered_offset_enable == Truth.TRUE and s.log_end_offset[follower] == 0:
         return max(s.local_log_start_offset[s.leader], s.highest_offset_in_remote_storage[s.leader] + 1)
     return s.local_log_start_offset[s.leader]
@@ -409,7 +409,7 @@ def truncate_for_remote_state(s, follower, start_offset):
 
 
 def restore_epochs(s, follower, segment, start_offset):
-    """Take the epochs from the segment's index: those that its uploader knew. Kafka: LeaderEpochFileCache.assign."""
+    """Take from the segment's index the epochs that its uploader knew. Kafka: LeaderEpochFileCache.assign."""
     for offset in range(s.log_size):
         if offset < start_offset and offset >= s.remote_epochs_from[segment] and offset >= s.log_start_offset[follower]:
             s.epoch_cache[follower][offset] = s.committed_epoch[offset]
@@ -463,7 +463,7 @@ def begin_anew(s, follower):
 @action(shows="{follower}")
 def follower_crashes_before_epochs(s, follower: Replica):
     """The broker restarts with the truncated log, and with the high watermark that it wrote to disk after the
-    truncation; with an earlier high watermark it would begin there, and build its state again."""
+    truncation. With an earlier high watermark, the broker would begin at that offset, and build its state again."""
     require(s.crashes_so_far < s.crashes)
     require(can_build(s, follower))
     truncate_for_remote_state(s, follower, fetch_start_offset(s, follower))
@@ -485,8 +485,9 @@ def follower_crashes_before_producer_snapshot(s, follower: Replica):
 
 @action(shows="{follower}")
 def follower_resumes_out_of_range(s, follower: Replica):
-    """Before a follower that failed has tried again, retention has moved the leader's log start beyond its fetch
-    offset: OFFSET_OUT_OF_RANGE. It continues at its log end or, if that is lower, at the leader's log start.
+    """A follower that failed tries again, but retention has moved the leader's log start beyond the follower's fetch
+    offset: OFFSET_OUT_OF_RANGE. The follower continues at its own log end or, if that is lower, at the leader's log
+    start.
 
     Kafka: AbstractFetcherThread.fetchOffsetAndTruncate, offsetToFetch = max(leaderStartOffset, replicaEndOffset).
     """
@@ -542,7 +543,7 @@ def found_log_start_offset(s, replica):
 
 @action
 def leader_begins_to_copy(s):
-    """The first run of a new leader's copy task derives the log start and the highest remote offset from its epochs.
+    """The first run of a new leader's copy task derives log start and highest remote offset from the leader's epochs.
 
     Kafka: RLMCopyTask.maybeUpdateLogStartOffsetOnBecomingLeader, maybeUpdateCopiedOffset. A log start beyond the high
     watermark throws, and the task tries again.
@@ -564,7 +565,7 @@ def next_segment(s):
 
 @action
 def leader_uploads_segment(s):
-    """The segment is closed and committed. Its index of epochs is the leader's epoch cache up to its end.
+    """The leader uploads a closed, committed segment, with an index of epochs: its epoch cache up to the segment's end.
 
     Kafka: RLMCopyTask.copyLogSegment.
     """
@@ -660,7 +661,8 @@ def is_below_log_start(s, segment):
 
 
 def remote_size(s):
-    """RLMExpirationTask.buildRetentionSizeData counts all valid segments, also those that are below the log start."""
+    """The size of all valid remote segments. RLMExpirationTask.buildRetentionSizeData also counts those that are below
+    the log start."""
     return s.segment_size * sum(
         1
         for segment in Segment
@@ -669,12 +671,12 @@ def remote_size(s):
 
 
 def size_breaching_segments(s):
-    """The number of segments that retention by size deletes: as many as possible, while retention.bytes remain."""
+    """How many segments retention by size deletes: as many as possible, as long as retention.bytes remain."""
     return max(0, only_local_size(s, seeded_offset(s)) + remote_size(s) - s.retention_size) // s.segment_size
 
 
 def breaches_size(s, segment):
-    """RemoteLogRetentionHandler.isSegmentBreachedByRetentionSize: it is one of the oldest valid segments."""
+    """RemoteLogRetentionHandler.isSegmentBreachedByRetentionSize: the segment is among the oldest valid segments."""
     return (
         is_in_lineage(s, segment)
         and not is_below_log_start(s, segment)
@@ -696,8 +698,8 @@ def retained_from(s):
 
 
 def is_unreferenced(s, segment, new_log_start_offset):
-    """RemoteLogRetentionHandler.deleteLogSegmentsDueToLeaderEpochCacheTruncation: all epochs of the segment are before
-    the first one that the leader knows."""
+    """All epochs of the segment are before the first epoch that the leader knows. Kafka: RemoteLogRetentionHandler
+    .deleteLogSegmentsDueToLeaderEpochCacheTruncation."""
     return (
         is_remote(s, segment)
         and s.committed_epoch[end_of(s, segment) - 1] < earliest_epoch_from(s, new_log_start_offset)
@@ -811,7 +813,7 @@ def leader_serves(s, offset):
     """A consumer's fetch is answered from the log, or from a remote segment that is found by the offset's epoch.
 
     Otherwise OFFSET_OUT_OF_RANGE: UnifiedLog.read below the log start offset; RemoteLogManager.read where
-    LeaderEpochFileCache.epochForOffset has no epoch, or no segment has it.
+    LeaderEpochFileCache.epochForOffset has no epoch, or no remote segment has this epoch.
     """
     return s.log_start_offset[s.leader] <= offset and (
         is_stored_by(s, s.leader, offset)
@@ -858,7 +860,7 @@ def a_record_is_only_remote(s):
 
 @sometimes(applies=lambda c: c.retention_size < c.log_size)
 def retention_deletes_a_segment(before, after, taken):
-    """The leader deletes a remote segment none of whose records retention keeps."""
+    """The leader deletes a remote segment of which retention keeps no record."""
     return (
         taken == leader_expires_segments
         and after.log_start_offset[after.leader] > before.log_start_offset[before.leader]
@@ -873,7 +875,7 @@ def a_follower_builds_its_state(before, after, taken):
 
 @sometimes(applies=lambda c: c.elections > 0)
 def a_built_follower_leads(s):
-    """The leader never had its first records in its log, but knows their epochs."""
+    """The leader has never had the first records of the partition, but knows their epochs."""
     return (
         s.restarts_so_far == 0
         and s.log_start_offset[s.leader] == 0

@@ -78,7 +78,7 @@ OPTIONS = (
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Follow one log or many, and return the exit code; after a log that cannot be read, the next ones are followed."""
+    """Follow one log or many, and return the exit code. If a log cannot be read, the next logs are still followed."""
     spark = read_session_options(vars(arguments))
     logs = logs_of(arguments.files)
     codes = {complain(line) for line in logs.unreadable}

@@ -87,7 +87,7 @@ def _parcels(paths: Sequence[Path], take: Callable[[int, LogVerdict], None]) -> 
             if content is None:
                 raise UsageError(
                     f"{path}: larger than {MOST_BYTES >> 20} MiB, the largest log that is sent to an executor;"
-                    " follow it without --engine spark, which reads line by line"
+                    " follow it without --engine spark: then it is read line by line"
                 )
         except UsageError as error:
             take(number, unreadable(error))
@@ -96,7 +96,7 @@ def _parcels(paths: Sequence[Path], take: Callable[[int, LogVerdict], None]) -> 
 
 
 def _loads(parcels: Iterator[Parcel]) -> Iterator[list[Parcel]]:
-    """The logs in batches, each of which is sent as a whole."""
+    """The logs in batches; each batch is sent as a whole."""
     load, weight = list[Parcel](), 0
     for parcel in parcels:
         if load and weight + len(parcel[2]) > MOST_AT_ONCE:

@@ -31,7 +31,7 @@ def seconds_left(arguments: argparse.Namespace) -> float | None:
 
 
 def follow_file(path: Path, arguments: argparse.Namespace) -> int:
-    """Follow one log, of events or observations; return the exit code. If it is unreadable, stderr gets one line."""
+    """Follow one log, of events or observations; return the exit code. An unreadable log gives one line on stderr."""
     try:
         if is_recording(path, arguments.model):
             return _follow_observations(path, arguments)
@@ -74,7 +74,7 @@ def _follow_observations(path: Path, arguments: argparse.Namespace) -> int:
 
 
 def _by_default(arguments: argparse.Namespace, code: int) -> Sequence[str]:
-    """The hint after a rejection if no --protocol was given: the recording may come from another Kafka release."""
+    """The hint that the recording may come from another release: after a rejection without --protocol, or empty."""
     if code != DIVERGED or arguments.protocol is not None:
         return ()
     generations = list(registry.load("kafka")[0].protocols)

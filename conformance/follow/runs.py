@@ -59,7 +59,7 @@ class TooManyError(Exception):
 
 
 class StateSet:
-    """The states of the model that are possible after an event. `largest` is their largest number so far.
+    """The states of the model that are possible after an event. `largest` is the largest number of states so far.
 
     All methods raise TooManyError, or TimeOverError at the time limit of `watch`; the states are then unchanged.
     """
@@ -85,7 +85,7 @@ class StateSet:
     def take(self, steps: Sequence[Step], observed: Observed) -> bool:
         """Take each of these steps in each state, and keep the results that agree with the observation.
 
-        Returns whether there are any; if not, the states stay unchanged, so that the reason can be found.
+        Returns whether any result agrees; if none does, the states stay unchanged, so that the reason can be found.
         """
         states = self._collect(self._after(steps, observed))
         if states:
@@ -279,7 +279,7 @@ def follow_log(
     An empty log has one outcome, without a run.
 
     A rejected or undecided run is read to its end, too, so that any damaged line is reported. If `model`, `protocol`
-    or `values` (of the configuration, by name) are given, a log with different ones is refused. Raises UsageError
+    or `values` (of the configuration, by name) are given, a log that differs is refused. Raises UsageError
     (`FILE:LINE: what; cure`) for a damaged line; the run that contains it has no outcome. With a `watch`, a run that
     exceeds the time limit is undecided. If `content` is given, the log is not read from the disk.
     """

@@ -87,7 +87,7 @@ class LogVerdict:
 
 
 def unreadable(error: UsageError, rejections: Sequence[Sequence[str]] = ()) -> LogVerdict:
-    """The verdict on a log with a line that cannot be read, which the error names; `rejections` came before it."""
+    """The verdict on a log with an unreadable line, which the error names; `rejections` are of the runs before it."""
     return LogVerdict(Verdict.UNREADABLE, "", str(error), rejections)
 
 

@@ -39,7 +39,7 @@ class FileError(Exception):
 
 @contextmanager
 def opened(path: Path) -> Iterator[tuple[BinaryIO, int]]:
-    """Yields a regular file, opened for reading, and its size in bytes. Errors of reading it are FileErrors, too."""
+    """Yields a regular file, opened for reading, and its size in bytes. An OSError meanwhile becomes a FileError."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         status = os.fstat(handle)
@@ -57,11 +57,13 @@ def opened(path: Path) -> Iterator[tuple[BinaryIO, int]]:
 
 
 def content_of(path: Path) -> bytes:
-    """The content of a checkpoint or a snapshot. Raises FileError, also for a file that is too large for these."""
+    """The content of a checkpoint or a snapshot. Raises FileError, also for a file of more than 16 MiB."""
     with opened(path) as (file, _):
         content = file.read(MOST_BYTES_OF_A_SMALL_FILE + 1)
     if len(content) > MOST_BYTES_OF_A_SMALL_FILE:
-        raise FileError(path, f"larger than {MOST_BYTES_OF_A_SMALL_FILE} bytes, too large for such a file; {CURE}")
+        raise FileError(
+            path, f"larger than {MOST_BYTES_OF_A_SMALL_FILE} bytes, too large for a checkpoint or snapshot; {CURE}"
+        )
     return content
 
 
@@ -111,7 +113,7 @@ def topic_id_of(path: Path) -> str | None:
 
 
 def _entries(path: Path, width: int) -> Iterator[tuple[int, list[str]]]:
-    """The words of each entry of a checkpoint, after the byte at which the entry begins. Raises FileError."""
+    """For each entry of a checkpoint: the byte at which the entry begins, and its words. Raises FileError."""
     lines = list(_lines(path))
     if not lines:
         return

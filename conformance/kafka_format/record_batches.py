@@ -283,7 +283,7 @@ def expanded(codec: str, data: bytes, most: int) -> bytes:
     except (zlib.error, RuntimeError, EOFError):
         raise CompressionError(f"compressed: {codec}, and damaged") from None
     if len(content) > most:
-        raise TooLargeError(f"compressed: {codec}, with more than {most >> 20} MiB")
+        raise TooLargeError(f"compressed: {codec}, and more than {most >> 20} MiB when decompressed")
     if not reader.eof:
         raise CompressionError(f"compressed: {codec}, and cut off")
     return content

@@ -49,8 +49,8 @@ def has_stale_epoch(s, partition):
 
 
 def accepts_new_batch(s, partition):
-    """The producer sends a new batch to this partition: none waits there to be sent again, no sequence is unresolved,
-    and after an epoch bump no batch has an older epoch. Kafka: RecordAccumulator.shouldStopDrainBatchesForPartition.
+    """The producer sends a new batch to this partition: no batch waits to be sent again, no sequence is unresolved, and
+    after an epoch bump no batch has an older epoch. Kafka: RecordAccumulator.shouldStopDrainBatchesForPartition.
     """
     return (
         s.next_batch < s.batches
@@ -106,7 +106,7 @@ def producer_sends(s, record: Record, partition: Partition):
 
 @action(shows="{record} to {partition}")
 def application_resends(s, record: Record, partition: Partition):
-    """The application sends a record again whose delivery it does not know: to the producer, it is a new record.
+    """The application resends a record whose delivery it does not know: to the producer, this is a new record.
 
     The partitioner chooses again: another partition is possible, unless the record's key decides.
     """
@@ -124,9 +124,9 @@ def application_resends(s, record: Record, partition: Partition):
 def producer_retries(s, batch: Batch):
     """The producer sends a batch again, to the same partition and with the same numbers.
 
-    It does so once no later batch is in flight: on one connection, the request would arrive after theirs. An idempotent
+    The producer waits until no later batch is in flight: on one connection, requests arrive in order. An idempotent
     producer sends the earliest batch first (RecordAccumulator.insertInSequenceOrder). If a former request of the batch
-    is still late, it is lost, with the late requests that followed it on the same connection.
+    is still late, this request is lost, with the late requests that followed it on the same connection.
     """
     require(s.batch_state[batch] == BatchState.WAITING)
     require(in_flight(s, s.batch_partition[batch]) < s.max_in_flight_requests_per_connection)
@@ -145,7 +145,7 @@ def producer_retries(s, batch: Batch):
 
 
 def receives(s, batch, answer):
-    """The next answer on the connection is this one: answers arrive in the order of the requests."""
+    """The next answer on the connection is `answer`, to this batch: answers arrive in the order of the requests."""
     return s.request[batch] == answer and not any(
         s.batch_state[earlier] == BatchState.IN_FLIGHT and is_of_same_queue(s, earlier, batch)
         for earlier in range(s.batches)
@@ -193,7 +193,7 @@ def waits_for_others(s, batch):
 
 @action(shows="batch {batch}")
 def producer_receives_out_of_order(s, batch: Batch):
-    """OUT_OF_ORDER_SEQUENCE_NUMBER: the batch waits for an earlier one, or nothing can fill the gap.
+    """OUT_OF_ORDER_SEQUENCE_NUMBER: the batch waits for an earlier batch, or nothing can fill the gap.
 
     Since 2.5 (KIP-360), a gap makes the producer renumber the unfinished batches of the partition in a new epoch and
     send them again, also those that may be in the log. Up to 2.4 the batch is refused, and the producer takes a new id.
@@ -215,8 +215,8 @@ def producer_receives_out_of_order(s, batch: Batch):
 def producer_receives_unknown_producer_id(s, batch: Batch):
     """UNKNOWN_PRODUCER_ID (1.0 to 2.4): the partition does not know the producer, and the sequence number is not 0.
 
-    If the log start is above the last acknowledged offset, the records were deleted, and the batches are numbered from
-    0. Otherwise data was lost: the batch is refused, and the producer takes a new id.
+    If the log start is above the last acknowledged offset, records were deleted: the producer numbers its batches anew,
+    from 0. Otherwise data was lost: the batch is refused, and the producer takes a new id.
     """
     require(receives(s, batch, Request.UNKNOWN_PRODUCER_ID))
     partition = s.batch_partition[batch]
@@ -255,8 +255,8 @@ def producer_receives_error_past_deadline(s, batch: Batch):
 def producer_gives_up(s, batch: Batch):
     """delivery.timeout.ms is over for a batch that waits to be sent again, and the callback reports a time-out.
 
-    Up to 2.0, request.timeout.ms limits this wait (ProducerBatch.maybeExpire). It is the earliest unfinished batch of
-    its partition, because the time of later batches began later. Whether the batch is in the log is unknown: its
+    Up to 2.0, request.timeout.ms limits this wait (ProducerBatch.maybeExpire). The batch is the earliest unfinished one
+    of its partition, because the time of later batches began later. Whether the batch is in the log is unknown: its
     sequence number is unresolved (TransactionManager.markSequenceUnresolved).
     """
     require(s.delivery_timeouts_left > 0)
@@ -325,10 +325,10 @@ def producer_restarts(s):
 
 @action
 def producer_restarts_with_the_same_id(s, block: OverlappingBlock):
-    """The id of a new session is the first one of a block of producer ids, and was the last one of the block before.
+    """A new session gets the former session's id: its block of producer ids begins with the former block's last id.
 
-    A broker refuses a block that begins below its last id; up to 4.2 it accepts one that begins with that id
-    (KAFKA-20031). No controller is known to send such a block. Kafka: RPCProducerIdManager.sanityCheckResponse.
+    A broker refuses a block that begins below the last id that it has; up to 4.2, it accepts a block that begins with
+    that id (KAFKA-20031). No controller is known to send such a block. Kafka: RPCProducerIdManager.sanityCheckResponse.
     """
     require(s.OVERLAPPING_BLOCK_TAKEN)
     require(s.overlapping_blocks_left[block] > 0)
@@ -402,7 +402,7 @@ def accepts_from_unknown(s, partition, sequence):
 
 
 def last_known(s, batch):
-    """The offset of the last batch that the leader knows of this producer id, or NONE."""
+    """The offset of the last batch that the leader knows with the request's producer id, or NONE."""
     return last_offset_of(s, s.batch_partition[batch], s.batch_producer_id[sent_content(s, batch)])
 
 
@@ -536,7 +536,7 @@ def last_record_is_lost(s, partition: Partition):
 
 @action(shows="of {partition}")
 def producers_are_forgotten(s, partition: Partition):
-    """producer.id.expiration.ms is over. Up to 2.4, also: retention has deleted the records (KAFKA-7190).
+    """producer.id.expiration.ms is over; or, up to 2.4, retention has deleted the producer's records (KAFKA-7190).
 
     Deleted records stay in the model's log: a reader may have read them.
     """

@@ -34,8 +34,8 @@ def application_may_give_up(s):
 
 
 def duplicates_are_not_recognised(s):
-    """Without idempotence a retry may be appended again; with idempotence too, once the partition has lost or forgotten
-    its knowledge of the producer."""
+    """A retry may be appended again: always without idempotence; with idempotence, once the partition has lost or
+    forgotten its knowledge of the producer."""
     return not is_idempotent(s) or data_was_given_up(s) or s.forgotten_producers_left < s.forgotten_producers
 
 
@@ -179,8 +179,8 @@ def order_preserved(s):
 
 @always(permitted=never_promised)
 def order_across_partitions(s):
-    """A batch is in its log only if the batches that were sent before it, to other partitions, are in theirs. Never
-    promised: each partition has its own leader."""
+    """A batch is in its partition's log only if all batches that were sent earlier to other partitions are in the logs
+    of those partitions. Never promised: each partition has its own leader."""
     return not any(
         is_written(s, batch) and not is_written(s, earlier) and s.batch_partition[earlier] != s.batch_partition[batch]
         for batch in range(s.batches)

@@ -6,7 +6,7 @@ that the application hands over again is a new batch. A producer that restarts i
 id: there is no transactional.id.
 
 Requests of one connection are handled, and answered, in their order; each partition has a leader, and a connection, of
-its own. A request on a connection that breaks is late or lost, but lost if the batch is sent again.
+its own. If a connection breaks, its requests are late or lost; if a batch is sent again, its late request is lost.
 
 Left out: replication (`kafka` models it: here one fault, with a budget, takes the last record of a partition away, with
 acks=all only in an unclean election); transactions; batches of several records; partitions that are added; errors that
@@ -310,8 +310,8 @@ def idempotence_without_retries(configuration):
 
 @contradiction
 def more_in_flight_than_remembered(configuration):
-    """Kafka's client refuses to start: idempotence allows at most as many requests in flight as batches are remembered;
-    lower --max-in-flight-requests, or set --enable-idempotence false."""
+    """Kafka's client refuses to start: idempotence allows at most as many requests in flight as brokers remember
+    batches; lower --max-in-flight-requests, or set --enable-idempotence false."""
     return (
         configuration.enable_idempotence == Truth.TRUE
         and configuration.max_in_flight_requests_per_connection > configuration.idempotent_cache
@@ -331,7 +331,7 @@ def is_unfinished(s, batch):
 
 
 def has_unfinished(s, partition):
-    """The producer keeps an unfinished batch of this partition, one with its current producer id."""
+    """The producer has an unfinished batch of this partition with its current producer id."""
     return any(
         is_unfinished(s, b) and not has_old_id(s, b) and s.batch_partition[b] == partition for b in range(s.batches)
     )
@@ -364,7 +364,7 @@ def leave_behind(s, batch):
 
 
 def has_old_id(s, batch):
-    """The producer has taken a new id since it numbered the batch, and has forgotten such batches."""
+    """The producer has taken a new id since it numbered the batch, and so has forgotten the batch."""
     return is_idempotent(s) and s.batch_producer_id[batch] != s.producer_id
 
 
@@ -429,8 +429,8 @@ def forget_numbers(s):
 def leave_gap(s, partition):
     """Nothing can fill a gap in the sequence: a new epoch begins (KIP-360), or up to 2.4 a new producer id.
 
-    The new epoch renumbers the unfinished batches of this partition; those of the other partitions keep theirs. A new
-    producer id renumbers nothing. Kafka: bumpIdempotentProducerEpoch, resetProducerId.
+    With a new epoch, the unfinished batches of this partition get new numbers; the batches of other partitions keep
+    their numbers. A new producer id renumbers nothing. Kafka: bumpIdempotentProducerEpoch, resetProducerId.
     """
     s.epoch_bumps_left -= 1
     if s.EPOCH_BUMP:
@@ -460,9 +460,9 @@ def close_up(s, batch):
 
 
 def can_be_overdue(s, batch):
-    """delivery.timeout.ms may be over for this batch when its error is handled, and the producer renumbers.
+    """delivery.timeout.ms may be over for this batch when its error is handled; then the producer renumbers.
 
-    It is the earliest unfinished batch of its partition, because the time of later batches began later. Without
+    The batch is the earliest unfinished one of its partition, as the time of later batches began later. Without
     idempotence, and with KAFKA-14397 repaired, this is the same as `producer_gives_up` after the error.
     """
     return (
@@ -474,8 +474,8 @@ def can_be_overdue(s, batch):
 
 
 def leaves_gap(s, batch, is_sequence_error):
-    """After this error of an overdue batch, the producer takes a new epoch (up to 2.4, after a sequence error: an
-    id)."""
+    """After this error of an overdue batch, the producer takes a new epoch; up to 2.4, it takes a new id, and only
+    after a sequence error."""
     return not has_old_id(s, batch) and (s.EPOCH_BUMP or is_sequence_error)
 
 
@@ -504,7 +504,7 @@ def fail_overdue(s, batch, is_sequence_error):
 
 
 def last_offset_of(s, partition, producer_id):
-    """The offset of the last batch of a producer that the leader knows of, or NONE."""
+    """The offset of the last batch that the leader knows of a producer, or NONE."""
     last = NONE
     for offset in range(s.log_size):
         if offset >= s.forgotten_before[partition] and s.log_producer_id[partition][offset] == producer_id:

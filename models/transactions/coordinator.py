@@ -57,7 +57,7 @@ def coordinator_handles_init_producer_id(s, producer: Producer):
     """InitProducerId: the next epoch fences every older instance of the producer.
 
     An ongoing transaction is aborted first (PrepareEpochFence, which is never durable, then PrepareAbort with the epoch
-    of the fence); the instance asks again, and gets the epoch after that one. An instance that has an epoch already
+    of the fence); the instance asks again, and gets the epoch after the fence. An instance that has an epoch already
     must have the current one (KIP-360) to get another. But the coordinator does not compare the epochs while a
     transaction is ongoing: so a fenced instance aborts the transaction of its successor (prepareInitProducerIdTransit).
     Left out: a second request after a lost answer gets a new epoch, or is fenced.
@@ -76,7 +76,7 @@ def coordinator_handles_init_producer_id(s, producer: Producer):
 def next_epoch(s):
     """The epoch of the next instance; if the producer id is exhausted, the first epoch of a new producer id.
 
-    That id is not the one which the end of a transaction takes, so the model gives its first epoch another number.
+    This new id is not the id that the end of a transaction takes, so the model gives its first epoch another number.
     Kafka: prepareIncrementProducerEpoch, prepareProducerIdRotation.
     """
     return first_epoch_of_next_id(s) + 1 if is_exhausted(s, s.producer_epoch) else s.producer_epoch + 1
@@ -94,8 +94,8 @@ def can_fence(s):
 
 
 def fence(s):
-    """Abort the transaction with an epoch after that of its instance; since 4.3, an exhausted producer id gives way to
-    the next one here, too.
+    """Abort the transaction with a later epoch than that of its instance; since 4.3, if the producer id is exhausted,
+    this abort takes the next producer id.
     """
     if s.producer_epochs > 0:
         s.knows_other_id[0] = s.FENCE_TAKES_NEXT_ID and is_exhausted(s, s.producer_epoch)
@@ -107,10 +107,11 @@ def fence(s):
 
 
 def epoch_of_fence(s):
-    """The epoch of the fence: the one after the transaction's. In 4.0.0, TV2 raised it once more (KAFKA-19367).
+    """The epoch of the fence: the epoch after the transaction's. In 4.0.0, TV2 raised it once more (KAFKA-19367).
 
     With TV2, the producer's own abort raises the epoch by one, too. So, since the repair of KAFKA-19367, a fenced
-    producer that requests an abort mistakes the fence for it. Kafka: prepareFenceProducerEpoch, prepareAbortOrCommit.
+    producer that requests an abort mistakes the fence for this abort. Kafka: prepareFenceProducerEpoch,
+    prepareAbortOrCommit.
     """
     return s.producer_epoch + 2 if s.FENCE_RAISES_EPOCH_TWICE else s.producer_epoch + 1
 
@@ -127,8 +128,8 @@ def epoch_after_end(s):
 def can_end(s, request):
     """EndTxn needs an ongoing transaction; with TV2, an abort is accepted even if no partition was added.
 
-    With the highest epoch, no producer can end a transaction (the next one overflows); since 4.3 it can abort
-    (KAFKA-20090).
+    A producer with the highest epoch cannot end a transaction (the next epoch would overflow); since 4.3, it can abort
+    the transaction (KAFKA-20090).
     """
     return (
         s.transaction_state == TransactionState.ONGOING
@@ -182,7 +183,7 @@ def coordinator_handles_late_end_txn(s):
 
 @action
 def coordinator_times_out_transaction(s):
-    """A transaction that takes longer than transaction.timeout.ms is aborted, and its producer fenced.
+    """A transaction that takes longer than transaction.timeout.ms is aborted, and its producer is fenced.
 
     For a producer that lives, this needs a budget. An instance whose transaction has timed out does not recover
     (KIP-588 is left out).
@@ -231,7 +232,7 @@ def leave_copy_of_marker(s, p):
 
 
 def move_coordinator(s):
-    """The new coordinator reads the log; if that ends with Prepare*, it sends all markers of the transaction again."""
+    """The new coordinator reads the log; if the log ends with Prepare*, it resends all of the transaction's markers."""
     for p in range(s.partitions):
         if s.marker[p] == Marker.SENT and s.late_markers_left > 0:
             leave_copy_of_marker(s, p)
@@ -244,7 +245,7 @@ def move_coordinator(s):
 
 
 def leave_answer_of_marker(s):
-    """An answer to a marker of the old coordinator is on its way; it matters if the new one is the same broker."""
+    """An answer to the old coordinator's marker is on its way: it counts if the new coordinator is the same broker."""
     if s.late_answer[0] == LateAnswer.REMOVED_ENTRY:
         s.late_answer[0] = LateAnswer.NONE
     if s.late_answers_left[0] > 0 and any(
@@ -282,9 +283,9 @@ def coordinator_fails_over_after_append(s):
 def coordinator_learns_of_earlier_marker(s, answer: SurvivingAnswer):
     """The answer to a marker of an earlier coordinator epoch arrives at a broker that is the coordinator again.
 
-    The broker finds that the coordinator epoch has changed, and gives the transaction up: up to 3.7 by its
-    transactional.id alone, so that the entry of the present epoch is removed. Then the markers are written, but nobody
-    completes the transaction (KAFKA-16352). Kafka: TransactionMarkerRequestCompletionHandler,
+    The broker finds that the coordinator epoch has changed, and removes the transaction's entry. Up to 3.7, it finds
+    the entry by the transactional.id alone, and so removes the present epoch's entry: the markers are written, but
+    nobody completes the transaction (KAFKA-16352). Kafka: TransactionMarkerRequestCompletionHandler,
     TransactionMarkerChannelManager.removeMarkersForTxnId.
     """
     require(s.late_answer[answer] == LateAnswer.UNDER_WAY)
@@ -315,8 +316,8 @@ def is_accepted(s, p, epoch, coordinator_epoch):
     """The partition accepts a marker with these epochs. A refused marker gets INVALID_PRODUCER_EPOCH or
     TRANSACTION_COORDINATOR_FENCED.
 
-    Since 4.2, a marker of TV2 needs an epoch above every one that the partition has seen (KIP-1228); since 4.3, the
-    highest one suffices (KAFKA-20090).
+    Since 4.2, a marker of TV2 needs an epoch above every epoch that the partition has seen (KIP-1228); since 4.3, an
+    equal epoch suffices if it is the highest epoch of the producer id (KAFKA-20090).
     """
     return coordinator_epoch >= s.known_coordinator_epoch[p] and (
         epoch > s.known_epoch[p]
@@ -369,9 +370,9 @@ def leader_appends_marker(s, partition: Partition):
 
 @action(shows="{partition}")
 def leader_refuses_marker(s, partition: Partition):
-    """The partition refuses the coordinator's marker, which cancels all markers of the transaction that are not sent.
+    """The partition refuses a marker; the coordinator then cancels all markers of the transaction that are not sent.
 
-    Kafka: TransactionMarkerRequestCompletionHandler. Only another coordinator sends them again.
+    Kafka: TransactionMarkerRequestCompletionHandler. Only another coordinator sends these markers again.
     """
     require(s.marker[partition] == Marker.SENT)
     require(not is_accepted(s, partition, s.producer_epoch, s.coordinator_epoch))

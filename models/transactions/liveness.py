@@ -1,7 +1,7 @@
 """What must happen eventually to a transaction: liveness. `MODEL` has the state, actions and generations of the model.
 
-A search for loops takes longer than one for the promises, so these properties are no part of the model that `check
-transactions` searches; `check transactions_liveness` searches this one.
+A search for loops takes longer than a search that judges the promises, so these properties are no part of the model
+that `check transactions` searches; `check transactions_liveness` searches the `MODEL` of this module.
 
 Assumed as fair: a running coordinator and a running leader eventually do their work, and an application that began a
 transaction ends it or stops. Faults need not happen. Weak fairness does not exclude that the answer to a marker is lost

@@ -81,12 +81,12 @@ def is_aborted(s, p, transaction):
 
 
 def holds_offsets(s, p):
-    """The partition is the one of `__consumer_offsets`: the last."""
+    """The partition belongs to `__consumer_offsets`: it is the last one."""
     return p == s.partitions - 1
 
 
 def committed_offset(s):
-    """The number of the next input, by the last offset that is committed in `__consumer_offsets` (last partition)."""
+    """The number of the next input: the last committed offset in `__consumer_offsets` (the last partition), or 0."""
     for back in range(s.log_size):
         for transaction in range(s.transactions):
             if s.log_record[s.partitions - 1][s.log_size - 1 - back] == record_of(s, transaction) and is_visible_at(
@@ -154,7 +154,7 @@ def is_highest(s, epoch):
 
 
 def first_epoch_of_next_id(s):
-    """Epoch 0 of the next producer id, numbered after the highest epoch of the first one."""
+    """Epoch 0 of the next producer id, numbered after the highest epoch of the first producer id."""
     return s.producer_epochs + 1
 
 

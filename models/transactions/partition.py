@@ -57,7 +57,7 @@ def last_batch(s, p, transaction):
 
 
 def has_expected_sequence(s, p, transaction):
-    """The batch continues the sequence of its epoch, in which each record has one number, given up or not.
+    """The batch continues the sequence of its epoch. Each record has one number, even if the record was given up.
 
     Kafka: ProducerAppendInfo.checkSequence. A partition without state of the producer expects 0, and since 2.5 accepts
     any number. A partition that knows the epoch only by a marker expects 0. Committed offsets have no sequence number:
@@ -141,10 +141,10 @@ def followers_fetch(s, partition: Partition):
 
 @action(shows="{partition}")
 def producer_state_expires(s, partition: Partition):
-    """The partition forgets the producer, and with it the coordinator's epoch, although its marker is recent.
+    """The partition forgets the producer and the coordinator's epoch, although the producer's last marker is recent.
 
-    KAFKA-9144: only the timestamps of records kept the state alive. Since the repair, it lives for at least a day after
-    a marker.
+    KAFKA-9144: only the timestamps of records kept this state alive. Since the repair, the state lives for at least a
+    day after a marker.
     """
     require(s.PRODUCER_STATE_EXPIRES_EARLY)
     require(s.expirations_left > 0)

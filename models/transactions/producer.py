@@ -95,8 +95,8 @@ def producer_adds_partition(s, producer: Producer, partition: Partition):
 
 
 def knows_partition_as_added(s, producer, partition):
-    """AddPartitionsToTxn was answered, and the transaction is still ongoing. A record that is sent after the end is
-    modelled as one that was sent before, and takes longer to arrive."""
+    """AddPartitionsToTxn was answered, and the transaction is still ongoing. A record that is sent after the end of the
+    transaction is modelled as a record that was sent before the end and arrives late."""
     return (
         s.epoch[producer] == s.producer_epoch
         and s.transaction_state == TransactionState.ONGOING
@@ -140,11 +140,11 @@ def producer_commits(s, producer: Producer):
 
 
 def was_decided(s, producer, decided):
-    """The coordinator has this decision on the producer's last transaction, and the epoch to which its EndTxn leads.
+    """The coordinator has decided so on the producer's last transaction, and has the epoch to which that EndTxn leads.
 
-    With TV2, the coordinator recognises a request that was carried out by the epoch after that of the request
-    (retryOnEpochBump): it cannot tell whether a different request has raised it. After the last epoch of a producer id,
-    it recognises the request by the first epoch of the next id (retryOnOverflow).
+    With TV2, the coordinator takes a request for carried out if the coordinator's epoch is the next one after the
+    request's (retryOnEpochBump): it cannot tell whether a different request has raised the epoch. After the last epoch
+    of a producer id, the coordinator's epoch must be the first epoch of the next id (retryOnOverflow).
     """
     return is_epoch_of_own_end(s, s.epoch[producer]) and any(
         is_latest_of(s, transaction, producer) and s.outcome[transaction] == decided
@@ -162,8 +162,8 @@ def is_complete_with_next_id(s):
 def is_epoch_of_own_end(s, epoch):
     """The coordinator has the epoch to which an EndTxn with this epoch leads.
 
-    Left out: a producer with the highest epoch that aborts, since 4.3, goes on with the next producer id; here it
-    does not hear of the end.
+    Left out: since 4.3, a producer with the highest epoch that aborts goes on with the next producer id; in the model,
+    this producer does not hear of the end.
     """
     if s.TXN_VERIFY != Verification.TV2:
         return epoch == s.producer_epoch
@@ -176,8 +176,8 @@ def is_epoch_of_own_end(s, epoch):
 def producer_aborts(s, producer: Producer):
     """EndTxn(abort), at any time: requests whose answers are missing are given up, and may still arrive.
 
-    A transaction without partitions does not need the coordinator; before TV2, it is not modelled. Nor is such a
-    transaction if a fence has aborted it, and the coordinator takes the request for one that was carried out.
+    A transaction without partitions does not need the coordinator. Left out: the abort of such a transaction before
+    TV2, or if a fence has aborted it, and the coordinator takes the request for a request that was carried out.
     """
     require(s.phase[producer] == Phase.IN_TRANSACTION)
     require(s.epoch[producer] == s.producer_epoch or was_decided(s, producer, Outcome.ABORTED))
@@ -193,8 +193,8 @@ def producer_aborts(s, producer: Producer):
 
 
 def is_answered(s):
-    """The coordinator answers EndTxn. It does so with the highest epoch only if it has lost the next producer id, or a
-    fence took no id; then the producer repeats EndTxn, and is answered only once the transaction is complete."""
+    """The coordinator answers EndTxn. If the transaction ends with the highest epoch, because the coordinator has lost
+    the next producer id or a fence took no id, it answers only a repeated EndTxn, once the transaction is complete."""
     return not is_highest(s, epoch_at_end(s)) or (is_over(s) and is_idle(s))
 
 

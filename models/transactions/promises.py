@@ -106,7 +106,7 @@ def processed_exactly_once(s):
 
 @always
 def no_input_is_skipped(s):
-    """If the output for an input is committed, so is one for the input before it."""
+    """If an input has a committed output, so has the input before it."""
     return all(
         any(
             s.outcome[earlier] == Outcome.COMMITTED and s.processed_input[earlier] + 1 == s.processed_input[later]
@@ -119,8 +119,8 @@ def no_input_is_skipped(s):
 
 @always(applies=lambda configuration: configuration.transactions > 1 and configuration.partitions > 1)
 def order_preserved(s):
-    """A partition of the output has the records of one producer instance in the order in which they were sent,
-    including late ones."""
+    """In a partition of the output, the records of one producer instance, late records included, are in the order in
+    which they were sent."""
     return not any(
         s.log_record[p][offset] == record_of(s, later) and s.log_record[p][behind] == record_of(s, earlier)
         for p in range(s.partitions)

@@ -89,9 +89,9 @@ class CoordinatorEpoch(Domain, size=lambda configuration: configuration.failover
 class ProducerEpoch(
     Domain, size=lambda c: 3 * c.producers + 2 * c.transactions + 2 * c.timeouts + 1 + 2 * (c.producer_epochs > 0)
 ):
-    """An epoch of the producer; there are more epochs than steps that raise it.
+    """An epoch of the producer; there are more epochs than steps that raise the epoch.
 
-    The epochs of the next producer id are numbered after those of the first id (coordinator.py).
+    The epochs of the next producer id are numbered after the epochs of the first id (coordinator.py).
     """
 
 
@@ -203,8 +203,8 @@ def expirations_without_the_bug(configuration):
 
 @contradiction
 def tv2_without_offset_commits(configuration):
-    """With TXN_VERIFY=TV2, a leader adds its partition to the transaction when it asks: switch OFFSET_COMMITS_VERIFIED
-    on, or choose --protocol 3.6."""
+    """With TXN_VERIFY=TV2, a leader that asks the coordinator adds its partition to the transaction, also for offset
+    commits: switch OFFSET_COMMITS_VERIFIED on, or choose --protocol 3.6."""
     return configuration.TXN_VERIFY == Verification.TV2 and not configuration.OFFSET_COMMITS_VERIFIED
 
 

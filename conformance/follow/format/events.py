@@ -15,7 +15,7 @@ An event (`Event`) says what happened, where, and what was observed afterwards:
 
 In `state`, a key is a variable of the model, with all or only the first of its indices: `controller_epoch`,
 `high_watermark[1]`, `log_record[1]`. A value is a number, true or false, the name of an enumeration's member
-("PARKED"), or null for none. If the key lacks indices, it is a list of such values, nested by the missing indices.
+("PARKED"), or null for none. If the key lacks indices, the value is a list, nested by the missing indices.
 Offsets beyond a log's end hold null; records are numbered in the order in which they reached a broker. Variables
 without a key were not observed.
 
@@ -170,12 +170,12 @@ class Writer:
         self.lines = self.runs = self.events = 0
 
     def begin(self, header: Header) -> None:
-        """Write the header of a run, which is never left out. Raises UsageError if it cannot be written."""
+        """Write the header of a run, which is never left out. Raises UsageError if the write fails."""
         self.runs += 1
         self._write(line_of(header))
 
     def write(self, event: Event) -> None:
-        """Write an event, unless it is left out; count it. Raises UsageError if it cannot be written."""
+        """Count an event, and write it unless it is left out. Raises UsageError if the write fails."""
         self.events += 1
         shares = self._left_out
         if self._random.random() >= shares.missing:
@@ -219,7 +219,7 @@ class RunStart:
 
 @dataclass(frozen=True)
 class RunEvent:
-    """An event: the model's steps that it may record, the observed values, and how many events are missing before."""
+    """An event: the steps that it may record, the observed values, and how many events are missing directly before."""
 
     line: int
     event: Event
@@ -263,7 +263,7 @@ def read_log(
 
 def _began(line: int, keys: Mapping[str, Any]) -> RunStart:
     if "schema" not in keys:
-        raise UnreadableError('it is no header, because "schema" is missing; begin each run with its header')
+        raise UnreadableError('the line is no header, because "schema" is missing; begin each run with its header')
     schema = get(keys, "schema", int)
     if schema != SCHEMA:
         raise UnreadableError(f"schema {_short(schema)} is unknown; only schema {SCHEMA} can be read")
@@ -291,7 +291,7 @@ def _instance_of(header: Header) -> Instance:
     model = registry.load(header.model)[0]
     held = [name for name, declared in model.fields.items() if declared.contents is not None]
     if held:
-        raise UnreadableError(f"{model.name} has sets or queues, which are not followed: {', '.join(held)}")
+        raise UnreadableError(f"{model.name} has sets or queues, which cannot be followed: {', '.join(held)}")
     values: dict[str, int] = {}
     try:
         for entries, is_switch in ((header.configuration, False), (header.switches, True)):
@@ -355,7 +355,7 @@ class _Run:
         run, number = get(keys, "run", str), get(keys, "number", int)
         if run != self.name:
             raise UnreadableError(
-                f"it belongs to run {run[:60]}, but is among the lines of run {self.name};"
+                f"the line belongs to run {run[:60]}, but is among the lines of run {self.name};"
                 " put the lines of one run together, below their header"
             )
         if number <= self.last:
@@ -412,7 +412,7 @@ class _Run:
         return [step for step in self.instance.steps if actor(step) == broker]
 
     def _note_actor(self, event: Event, arguments: dict[str, Any]) -> None:
-        """Set the argument that names the acting broker to the event's `broker`; if a line has both, compare them."""
+        """Set the argument that names the acting broker to the event's `broker`, or check that the two agree."""
         assert event.action is not None
         actor = actor_of(event.action)
         if actor is None and event.broker is not None:
@@ -432,7 +432,7 @@ class _Run:
 
 
 def _ordinals(argument: ArgumentRange, value: object) -> Iterable[int]:
-    """The numbers that an argument of the model's action may have, given its value in the log; None: all numbers."""
+    """The numbers that an action's argument may have, given its `value` in the log; all numbers if `value` is None."""
     name, elements = argument.parameter.name, argument.elements
     if value is None:
         return range(argument.count)

@@ -56,7 +56,7 @@ def lines_of(path: Path, content: bytes | None = None) -> Iterator[tuple[int, by
 
 
 def content_of(path: Path, most: int) -> bytes | None:
-    """The content of a file, or None if it is larger than this many bytes. Raises UsageError."""
+    """The content of a file, or None if the file is larger than `most` bytes. Raises UsageError."""
     with _opened(path) as file:
         content = file.read(most + 1)
     return content if len(content) <= most else None
@@ -87,13 +87,13 @@ def parsed(line: bytes) -> dict[str, Any]:
             f"not JSON: {error.msg.removesuffix(' at')} at column {error.colno}; write one object per line"
         ) from None
     except RecursionError:
-        raise UnreadableError("it is nested too deeply; give a log (docs/conformance.md)") from None
+        raise UnreadableError("the line is nested too deeply; give a log (docs/conformance.md)") from None
     except UnreadableError:
         raise
     except ValueError:  # a number of thousands of digits
-        raise UnreadableError("a number in it is too long; give a log (docs/conformance.md)") from None
+        raise UnreadableError("a number in the line is too long; give a log (docs/conformance.md)") from None
     if not isinstance(keys, dict):
-        raise UnreadableError("it is not a JSON object; write one object per line")
+        raise UnreadableError("the line is not a JSON object; write one object per line")
     return keys
 
 

@@ -74,7 +74,7 @@ class Part:
         return [self._nested(sizes[1:], values[i * each : (i + 1) * each]) for i in range(sizes[0])]
 
     def read(self, value: object) -> Cells:
-        """The model's values for a value, or nested lists of values, in a log. Raises UnreadableError."""
+        """The model's numbers for a part as a log has it: a value, or nested lists. Raises UnreadableError."""
         read_cell, cells = self.read_cell, []
         for value_of_cell in self._flat(value, self.sizes):
             cell = read_cell(value_of_cell)

@@ -1,4 +1,4 @@
-"""What following online reads of a recording: in advance, a summary of all its lines (`Outlook`); then, repeatedly, the
+"""Reads a recording that is followed online: first a summary of all its lines (`Outlook`); then, again and again, the
 next lines as a small recording (`Chunk`).
 
 The summary keeps the lines about leaders, requests, faults and checkpoints, because whether a step may occur before a
@@ -45,7 +45,7 @@ class Changes:
     """The last metadata line."""
 
     def take(self, line: Metadata) -> None:
-        """Count the changes up to this line, which is the next one."""
+        """Add the changes between the last metadata line and `line`, the next metadata line."""
         if line.partition_epoch is not None:
             self.bound = line.partition_epoch
         elif self.last is not None:
@@ -245,7 +245,7 @@ class Past:
         )
 
     def lines(self, window: Window, total_deaths: int, old: Iterable[Metadata]) -> Iterator[Line]:
-        """The passed lines on which steps before later lines depend, counted from the beginning of the window."""
+        """The passed lines on which later steps depend; their epochs and offsets count from the window's beginning."""
         yield from old
         if self.newest is not None:
             deaths = total_deaths if self.newest.partition_epoch is None else 0
@@ -292,7 +292,7 @@ class Chunk:
     def joined(self, count: int) -> int:
         """How many records of this chunk may have been sent when its first `count` lines are passed.
 
-        These are the records that the lines send, and those that no line sends, up to the next `send` line.
+        It counts the records of the `send` lines, and the records that only other lines show, up to the next `send`.
         """
         records = 0
         for at, (line, unsent) in enumerate(zip(self.original, self.unsent, strict=True)):
@@ -344,7 +344,7 @@ def next_chunk(lines: Sequence[Line], window: Window, past: Past, outlook: Outlo
 
 
 def _old_views(lines: Sequence[Line], past: Past) -> list[Metadata]:
-    """The passed lines that first named the leaders of the earlier epochs that some of these lines show."""
+    """For each earlier leader epoch that these lines show, the passed line that first named its leader."""
     wanted = {line.leader_epoch for line in lines if isinstance(line, Metadata) and line.leader_epoch is not None}
     newest = None if past.newest is None else past.newest.leader_epoch
     leaders = [past.leaders[epoch] for epoch in sorted(wanted) if epoch in past.leaders and epoch != newest]

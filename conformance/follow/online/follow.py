@@ -182,7 +182,7 @@ def kept(monitor: Monitor, values: tuple[str, ...], offset: int, position: int, 
 
 
 def resumed(monitor: Monitor, values: tuple[str, ...], offset: int, position: int, before: Kept) -> Words:
-    """The monitors with these values for a chunk, of which the lines before `position` are passed already."""
+    """The monitors of a chunk whose lines before `position` are passed, with the content of `before`."""
     count = len(before.sighted[0])
     monitors: Words = np.zeros(count, np.uint64)
     monitor.passed.write(monitors, np.full(count, position))
@@ -202,7 +202,7 @@ def resumed(monitor: Monitor, values: tuple[str, ...], offset: int, position: in
 
 
 def _dropped(before: tuple[int, ...], now: tuple[int, ...]) -> int:
-    """How many of the first checkpoints of `before` are missing in `now`, which has the others, and then later ones."""
+    """How many checkpoints at the start of `before` are missing in `now`, which begins with the rest of `before`."""
     for gone in range(len(before)):
         remaining = before[gone:]
         if now[: len(remaining)] == remaining[: len(now)]:
@@ -446,7 +446,7 @@ class _Following:
         self.possible = _distinct(table.packed(), memory)
 
     def _expected(self) -> list[Request]:
-        """The requests to change the ISR that later lines show, with epochs counted from the window's first ones."""
+        """The requests to change the ISR that later lines show, with epochs counted from the window's first epochs."""
         window, brokers = self.window, self.outlook.brokers
         epoch, partition_epoch = window.epoch, window.partition_epoch
         return [
@@ -491,7 +491,7 @@ class _Following:
         return self._refused(line, possible, unmet, None)
 
     def _note_lost_record(self) -> None:
-        """If no line shows the record of an earlier `send` line, note that behaviours without it are left out."""
+        """If no line shows the record of an earlier `send` line, note that paths without the record are left out."""
         if self.left_out is None and self.outlook.lost is not None:
             position, line = self.outlook.lost
             if position < self.past.position:

@@ -180,7 +180,7 @@ class _Try:
         return True
 
     def _fetches(self) -> bool:
-        """Whether the messages in flight that fit their receivers' logs after the move are those that did before."""
+        """Whether each message in flight fits its receiver's log after the move if, and only if, it fits it now."""
         table, guard = self.table, self.guard
         is_out = table["fetch"] != Fetch.NONE
         fetched = table["fetch_offset"].astype(int)
@@ -198,7 +198,7 @@ class _Try:
         return True
 
     def _records(self) -> bool:
-        """Whether the records up to the guard are sent, pending at no leader, and in no log or response after it."""
+        """Whether the records up to the guard are sent, pending at no leader, and in no log or response behind it."""
         table, last = self.table, self.reference[self.guard]
         if (table["next_record"] <= last).any() or (table["pending"][:, : last + 1] != NONE).any():
             return False

@@ -3,9 +3,9 @@
 For each line, all states that can be reached before the line are found; then the search continues only from those in
 which the line is true, and drops the others.
 
-Steps that the window cannot show, because they concern the part before it, are left out (`GuardedRules`), and with them
-the states to which only they lead. If a recording can be followed without these states, it is followed; otherwise it is
-undecided, not rejected.
+Steps that the window cannot show, because they concern the part before the window, are left out (`GuardedRules`); so
+are the states to which only such steps lead. If a recording can be followed without these states, it is followed;
+otherwise it is undecided, not rejected.
 """
 
 from __future__ import annotations
@@ -79,8 +79,8 @@ class ChunkSearch(ObservationSearch):
     """The search through one chunk: begins with the states before it, and finds the states after it.
 
     `at` is the line before which states are searched, `peak` the largest number of states before one line, `total` the
-    number before all lines. With `keeping`, the search does not continue from states that break the promise;
-    `has_broken` says whether there were any.
+    number before all lines. With `keeping`, which judges a promise of the model, the search does not continue from
+    states that break this promise; `has_broken` says whether there were such states.
     """
 
     room_bytes = SMALL_ROOM_BYTES
@@ -176,7 +176,7 @@ class ChunkSearch(ObservationSearch):
         self.nodes.add(*self._split(rows), nothing, nothing)
 
     def _note_best(self) -> None:
-        """Remember the states before a later line of the chunk if they are few: there the next chunk can begin."""
+        """If few states wait before a late line of the chunk, remember them: the next chunk can begin at that line."""
         if len(self._waiting) == 1:
             line = next(iter(self._waiting))
             self._tidy(line, most=1)
@@ -186,7 +186,7 @@ class ChunkSearch(ObservationSearch):
                 self._best = line, rows
 
     def after(self) -> tuple[int, Words, Words]:
-        """Where the next chunk can begin: a line of this chunk, or its end, and the states before it, with monitors.
+        """The line (or the end) of this chunk where the next chunk can begin, and the states there, with monitors.
 
         States that break the promise are left out.
         """

@@ -3,10 +3,10 @@
 The methods of a line return what it shows (records, epochs, brokers), what it claims of the state of the model, and how
 it reads in words; or the same line with other values, or counted from the beginning of a window.
 
-For a new kind of line, write a new class. Its `kinds` or `faults` name it in JSON. Each field declares the key and the
-type with which it is read (`said`); by its type it is rewritten, too (recording.py). If the class does not override a
-method, the line says nothing of what the method returns. Lines that permit steps of the model are also read by
-search/script.py.
+For a new kind of line, write a new class. Its `kinds` or `faults` are the names of the kind in JSON. Each field
+declares its key in JSON and the type by which it is read (`said`) and rewritten (recording.py). If the class does not
+override a method, the line says nothing of what the method returns. Lines that permit steps of the model are also read
+by search/script.py.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ REASSIGN = "reassign"
 
 
 class Passing(IntEnum):
-    """When a path of the model passes a line: the line is true on it, and it goes on to the next line."""
+    """When a path of the model passes a line: the line is true on the path, and the path goes on to the next line."""
 
     AT_ONCE = 0
     """As soon as it is true: every step that is possible before is possible after it, so waiting gains nothing."""
@@ -138,7 +138,7 @@ class LineReader:
         return self._since(key, self.begins.offset, "offset", self.value(key, is_count, "an offset", required=required))
 
     def partition_epoch(self, key: str, *, required: bool = False) -> Any:
-        """A partition epoch, counted from the first one of the recording."""
+        """A partition epoch, counted from the first partition epoch of the recording."""
         epoch = self.value(key, is_count, "a partition epoch", required=required)
         return self._since(key, self.begins.partition_epoch, "partition epoch", epoch)
 
@@ -225,7 +225,7 @@ class LineReader:
 
 
 def said(kind: Callable[..., Any], key: str = "", **manner: Any) -> Any:
-    """Declares a field of a line: `kind` is the LineReader method that reads it from JSON, under its name or `key`."""
+    """Declares a field of a line: the LineReader method `kind` reads it from JSON, under `key` or the field's name."""
     return field(metadata={"kind": kind, "key": key, "manner": manner})
 
 
@@ -377,7 +377,7 @@ class Line:
         yield from zip(self.held, self.held_at, self.held_in or [UNKNOWN] * len(self.held), strict=True)
 
     def named_since(self, offset: int) -> Sequence[str]:
-        """The records that the line names; if it shows a log, only those from this offset on."""
+        """The records that the line names; if the line shows a log, only the records from this offset on."""
         in_logs = [value for value, at in zip(self.held, self.held_at, strict=True) if at >= offset]
         return in_logs if self.held else self.named
 
@@ -387,7 +387,7 @@ class Line:
 
     @property
     def bounds(self) -> Sequence[int]:
-        """The offsets in the line that are not those of records, such as a high watermark or the end of a log."""
+        """The offsets in the line that are not offsets of records, such as a high watermark or the end of a log."""
         return self.all(LineReader.offset)
 
     @property
@@ -406,7 +406,7 @@ class Line:
 
     @property
     def high_watermark_of(self) -> int | None:
-        """The broker whose high watermark or checkpoint the line shows, or which starts with one; otherwise None."""
+        """The broker whose high watermark or checkpoint the line shows, or that starts with one; None: no broker."""
         return None
 
     @property
@@ -431,7 +431,8 @@ class Line:
         return self.behind_window(window)
 
     def behind_window(self, window: Window) -> Line:
-        """A line outside the window, counted like it, with only leader, ISR, request, fault or checkpoint."""
+        """The line for a place outside the window, but counted from the window's start; only what it says of leader,
+        ISR, requests, faults and checkpoints is used there."""
         return self.changed({LineReader.partition_epoch: lambda epoch: epoch - window.partition_epoch})
 
     def leave(self, window: Window) -> None:
@@ -529,7 +530,7 @@ class Acked(Line):
             )
 
     def rules(self, false: Sequence[Claim], states: Words, place: Place) -> Iterator[str]:
-        """The rules when, and at which offset, a leader acknowledges a record."""
+        """The rules that say when, and at which offset, a leader acknowledges a record."""
         record = place.names.record(self.value)
         offsets = [
             offset
@@ -562,7 +563,7 @@ class Acked(Line):
         if is_acknowledged is False:
             raise FalseLine(f"{self.value} is not acknowledged")
         if is_acknowledged is None:
-            raise UnfitLine(f"{self.value} was acknowledged in only some states, and it is no longer known in which")
+            raise UnfitLine(f"{self.value} was acknowledged in only some states, and in which is no longer known")
         return None
 
     def leave(self, window: Window) -> None:
@@ -608,7 +609,7 @@ class Disk(Line):
         return None if self.checkpoint is None else self.broker
 
     def claims(self, place: Place) -> Iterator[Claim]:
-        """The claims that the broker has this log, its epochs, this epoch cache, and has had this high watermark."""
+        """The claims that the broker has this log, these epochs and this epoch cache, and had this high watermark."""
         replica, first, name = place.names.replica(self.broker), place.names.first_epoch, f"broker {self.broker}"
         if len(self.log) > place.log_size:
             yield place.never(f"the log of {name} has {len(self.log)} records", f"none has more than {place.log_size}")
@@ -665,7 +666,7 @@ class Disk(Line):
         )
 
     def rules(self, false: Sequence[Claim], states: Words, place: Place) -> Iterator[str]:
-        """The rule what a checkpoint is, if the claim about the checkpoint is false."""
+        """The rule that says what a checkpoint is, if the claim about the checkpoint is false."""
         if any(not claim.cells for claim in false):
             yield (
                 "rule: a broker's checkpoint is a high watermark that it has had; later ones replace earlier ones, and"
@@ -740,7 +741,7 @@ class Metadata(Line):
         return self.leader, self.leader_epoch, self.isr
 
     def is_before(self, epoch: int) -> bool:
-        """Whether the line shows an epoch before this one: the answering broker had not received the later ones."""
+        """Whether the line shows an earlier epoch than `epoch`: the answering broker lagged behind."""
         return self.leader_epoch is not None and self.leader_epoch < epoch
 
     def epochs_since(self, earlier: Metadata) -> int:
@@ -769,7 +770,7 @@ class Metadata(Line):
             yield place.members("the replicas are", "is_assigned", self.replicas)
 
     def _old_view(self, place: Place) -> Iterator[Claim]:
-        """The claim of a line about an earlier epoch: the epoch has the same leader as in earlier lines about it."""
+        """The claim of a line about an earlier epoch: earlier lines show the same leader for this epoch."""
         for earlier in place.earlier:
             if not isinstance(earlier, Metadata) or earlier.leader_epoch != self.leader_epoch:
                 continue
@@ -804,7 +805,7 @@ class Metadata(Line):
 
 @dataclass(frozen=True)
 class View(Line):
-    """A broker, or the controller (None), shows this leader of this epoch, and may not have learned of later ones."""
+    """A broker, or the controller (None), shows this leader of this epoch; there may be later epochs already."""
 
     broker: int | None = said(LineReader.broker, required=False)
     leader: int | None = said(LineReader.leader, required=True)
@@ -866,7 +867,7 @@ class HighWatermark(Line):
         yield place.cell(says, ("high_watermark", place.names.replica(self.broker)), self.high_watermark)
 
     def rules(self, false: Sequence[Claim], states: Words, place: Place) -> Iterator[str]:
-        """The rules what a high watermark is, and, if that can explain these states, which release holds it back."""
+        """The rule that says what a high watermark is; and, if it fits these states, the rule that holds it back."""
         yield (
             "rule: a leader's high watermark is the smallest log end that it knows of its ISR's members, and a"
             " follower's is that of the leader's last answer, at most its log end"
@@ -884,7 +885,7 @@ class HighWatermark(Line):
             )
 
     def in_window(self, window: Window) -> HighWatermark:
-        """The line counted from the window's beginning; an earlier value is compared with the broker's known one."""
+        """The line counted from the window's start; a value before it is compared with the known high watermark."""
         if window.shows(self.high_watermark):
             return replace(self, high_watermark=self.high_watermark - window.offset)
         short = window.short(self.broker)
@@ -928,7 +929,7 @@ class LogEnd(Line):
             )
 
     def in_window(self, window: Window) -> LogEnd:
-        """The line counted from the window's beginning; an earlier log end is compared with that of the short log."""
+        """The line counted from the window's start; a log end before it is compared with the short log's end."""
         if window.shows(self.log_end_offset):
             epoch = self.last_epoch
             if window.has_guard and self.log_end_offset == window.offset + 1 and epoch is not None:
@@ -954,7 +955,7 @@ class Records(Line):
         return (self.offsets[0], self.offsets[-1] + 1) if self.offsets else ()
 
     def in_window(self, window: Window) -> Line | None:
-        """The line with its records from the window's beginning on; earlier ones are compared with settled records."""
+        """The line with its records from the window's start on; earlier records are compared with settled records."""
         offsets, records = window.since_guard(self.number, self.records, self.offsets)
         changes: dict[Callable[..., Any], Callable[[Any], Any]] = {
             LineReader.records: lambda _: records,
@@ -991,8 +992,8 @@ class Holds(Records):
 
 
 def _claims_of_log(line: Disk | Holds, says: str, whose: str, offsets: Sequence[int], place: Place) -> Iterator[Claim]:
-    """The claims that the broker's log has the records of a line, with their epochs, at the first of these offsets, and
-    no records at the others."""
+    """The claims that the broker's log has the records of a line, with their epochs: the first record at the first of
+    `offsets`, and so on, and no record at the remaining offsets."""
     replica, rest = place.names.replica(line.broker), [NONE] * (len(offsets) - len(line.held))
     records = [*map(place.names.record, line.held), *rest]
     yield place.equal(says, [("log_record", replica, offset) for offset in offsets], records, place.spell_records)
@@ -1023,7 +1024,7 @@ class AlterRequest(Line):
 
     @property
     def epochs(self) -> Sequence[int]:
-        """Empty, because a request does not show for certain that the epoch which it names has begun."""
+        """No epochs, because a request does not show for certain that the epoch which it names has begun."""
         return ()
 
     @staticmethod
@@ -1110,8 +1111,8 @@ class Reassigned(Line):
         return Passing.AT_ONCE if self.is_refused else Passing.AT_ANY_TIME
 
     def claims(self, place: Place) -> Iterator[Claim]:
-        """The claim that all requested brokers are replicas, and others only until they are removed; for a request that
-        cancels a reassignment, the claim that no reassignment is in progress."""
+        """The claim that all requested brokers are replicas, and that other replicas are being removed; for a request
+        that cancels a reassignment, the claim that no reassignment is in progress."""
         if not place.shows_reassignment:
             return
         target, fields, count = self.replicas, ("is_assigned", "is_adding", "is_removing"), len(place.replicas)
@@ -1185,7 +1186,7 @@ class Fault(Line):
         return Passing.AT_ANY_TIME if self.what is FaultKind.FREEZE else Passing.AT_ONCE
 
     def claims(self, place: Place) -> Iterator[Claim]:
-        """The claims of a start. As a start is a step of the model, they are evaluated only to explain a rejection."""
+        """The claims of a start: as a start is a step of the model, these claims only help to explain a rejection."""
         if self.what is not FaultKind.START:
             return
         replica = place.names.replica(self.broker)
@@ -1207,7 +1208,7 @@ class Fault(Line):
 
 @dataclass(frozen=True)
 class Read(Records):
-    """A consumer read these records, at these ascending offsets; it does not see markers and aborted records."""
+    """A consumer read these records, at these ascending offsets; markers and aborted records are not among them."""
 
     records: tuple[str, ...] = said(LineReader.records)
     offsets: tuple[int, ...] = said(LineReader.offsets, "records")
@@ -1375,7 +1376,7 @@ class Reassignment(Line):
 
 
 def read_line(path: Path, number: int, keys: Mapping[str, Any], begins: Begins | None = None) -> Line:
-    """The `Line` for the JSON object on a line of a file. Without `begins`, it is the first one. Raises UsageError."""
+    """The `Line` for the JSON object on a line of a file; `begins` is None for the first line. Raises UsageError."""
     reader = LineReader(path, number, keys, begins or begins_of(path, number, keys))
     kind = reader.value("kind", _is_text, f"one of {', '.join(KINDS)}", required=True)
     if kind not in KINDS:

@@ -119,7 +119,7 @@ class Recording(Names):
 
     @property
     def copies(self) -> int:
-        """How many copies of records logs can hold: 0 unless a line shows one, as producers then count as idempotent.
+        """How many copies of records logs can hold. If no line shows a copy, 0: producers then count as idempotent.
 
         A log that has a record twice, or more records than were sent, has copies. Other copies may have been truncated;
         so where the traffic shows the requests that were sent again, all of them count.
@@ -267,8 +267,8 @@ def read_recording(path: Path, content: bytes | None = None, objects: Objects | 
 def _without_late_views(lines: list[Line]) -> Iterator[Line]:
     """The lines; metadata that repeats an earlier ISR of its leader epoch becomes a `View`, as its broker may lag.
 
-    The broker may also show the newest state, which looks the same; so after such a line, the state that was known last
-    may be outdated, too.
+    The broker may also show the newest state, which looks the same. So after such a line, the last known state may be
+    outdated, and the next line that repeats its ISR becomes a `View`, too.
     """
     states: defaultdict[int, list[frozenset[int]]] = defaultdict(list)
     is_doubtful = False
@@ -321,7 +321,7 @@ def _brokers(path: Path, claims: list[Line], header: Header, consistency: Consis
 
 
 def _values(path: Path, claims: list[Line]) -> tuple[str, ...]:
-    """The records in the order in which they first appear; if a log has one record before another, so does the result.
+    """The records in the order in which they first appear; records of one log stay in the log's order.
 
     A response can be lost or arrive late; then the log is the evidence that the record was sent. But if a line shows
     when one record was sent, a record that appears later was sent later, unless no producer sends it (a marker).
@@ -378,9 +378,10 @@ def requests_in(lines: Sequence[Line]) -> list[Request]:
 
 
 def is_shown_at(requests: Iterable[Request], position: int) -> bool:
-    """Whether the line at this position answers a request, and the state must then show the request's effect.
+    """Whether the line at this position answers a request whose effect the state must show there.
 
-    It need not if the request was refused, or if another request that may have been taken later changes the effect.
+    The state need not show the effect if the request was refused, or if another request, which may have been taken
+    later, changes the effect.
     """
     taken = [request for request in requests if not request.is_refused]
     answered = next((request for request in taken if request.until == position), None)
@@ -425,7 +426,7 @@ class _OwnNames:
             self.next[Acked][value] = self._in_turn(value, open_ones, len(offsets))
 
     def _in_turn(self, value: str, offsets: Sequence[int], shown: int) -> Iterator[str]:
-        """The names of the records at these offsets, and then those of records that no line shows at an offset."""
+        """The names of the records at these offsets, and then of the records that no line shows at an offset."""
         unseen = (self._own(f"{value}#{number}") for number in count(shown + 1))
         return chain((self._at(value, offset) for offset in offsets), unseen)
 
@@ -508,7 +509,7 @@ FEWEST = 5
 
 
 def folded(recording: Recording) -> Recording | None:
-    """The recording with each batch of FEWEST or more records as a single record; None: it has no such batch."""
+    """The recording with each batch of FEWEST or more records as a single record; None: no batch has so many."""
     places = _places(recording)
     bounds = {offset for line in recording.lines for offset in line.bounds}
     groups: list[list[str]] = []
@@ -546,7 +547,7 @@ def _is_together(recording: Recording, earlier: str, later: str, places: Mapping
 
 
 def _follows(recording: Recording, kind: type[Sent | Acked], earlier: str, later: str) -> bool:
-    """Whether the later record's line of this kind directly follows the earlier one's, or both have no such line."""
+    """Whether the later record's line of this kind directly follows the earlier record's, or no such line exists."""
     positions = {line.value: at for at, line in recording.claims(kind) if line.value in (earlier, later)}
     return not positions or (len(positions) == 2 and positions[later] == positions[earlier] + 1)
 
@@ -554,7 +555,7 @@ def _follows(recording: Recording, kind: type[Sent | Acked], earlier: str, later
 def _with_groups(recording: Recording, groups: Sequence[Sequence[str]], places: Mapping[str, int]) -> Recording:
     """The recording with each group of records as a single record.
 
-    Of the lines about single records of a group, only the line about the last one is kept: it says the most.
+    Of the lines about single records of a group, only the line about the group's last record is kept: it says the most.
     """
     names = {group[0]: f"{group[0]} to {group[-1]}" for group in groups}
     dropped = {value for group in groups for value in group[1:]}

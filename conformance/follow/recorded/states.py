@@ -77,7 +77,7 @@ class Cells:
         return place.offset + position
 
     def pattern(self, values: Mapping[Variable, int | None]) -> tuple[Words, Words]:
-        """A mask of the bits of these variables in a packed state, and these bits for these values (None: all 0)."""
+        """A mask of the bits of these variables in a packed state, and the bits that their values set (None: all 0)."""
         masks, words = [0] * self.layout.words, [0] * self.layout.words
         for (name, *index), value in values.items():
             bits = self.layout.bits[self.place(name, *index)]
@@ -110,7 +110,7 @@ class Claim:
 
 @dataclass(frozen=True, kw_only=True)
 class Names:
-    """How a recording names what the model numbers: brokers, records and leader epochs."""
+    """A recording's names of brokers, records and leader epochs, for which the model has numbers."""
 
     brokers: tuple[int, ...]
     """The broker of each replica."""
@@ -243,7 +243,7 @@ class Place:
 
     @staticmethod
     def where(truths: Truths, column: Numbers) -> Numbers:
-        """The values of a column in the states for which `truths` is true, and NONE for the others."""
+        """The values of a column in the states for which `truths` is true, and NONE for the other states."""
         return np.where(truths, column, NONE)
 
     def spell_members(self, flags: Sequence[int]) -> str:

@@ -20,7 +20,7 @@ MOST_RECENT = 1_000
 
 @dataclass(frozen=True)
 class Short:
-    """A log that ends before the guard: length and high watermark (None: states differ), counted as before the move."""
+    """A log that ends before the guard: length and high watermark (None: states differ), as offsets before the move."""
 
     length: int
     high_watermark: int | None
@@ -95,7 +95,7 @@ class Prefix:
 
 
 def _spelled(items: Sequence[str | int]) -> bytes:
-    """Values of records, each after its length, or leader epochs, as bytes for a digest."""
+    """Leader epochs, or values of records with the length before each value, as bytes for a digest."""
     return b"".join(b"%d " % item if isinstance(item, int) else b"%d:%s" % (len(item), item.encode()) for item in items)
 
 
@@ -159,7 +159,7 @@ class Window:
         return ShortLog(length, mark + self.offset if mark is not None and is_shown else None, digests[length])
 
     def pass_line(self, number: int) -> None:
-        """Note that a line was passed: it is counted if a part of it was not checked."""
+        """Note that a line was passed: the line is counted if a part of it was not checked."""
         self.unchecked += number in self._unchecked
         self._unchecked.discard(number)
 
@@ -224,7 +224,7 @@ class Window:
     def since_guard(
         self, number: int, records: Sequence[str], offsets: Sequence[int]
     ) -> tuple[tuple[int, ...], tuple[str, ...]]:
-        """The offsets and records of a line from the guard on; the earlier ones are compared with the settled records.
+        """The offsets and records of a line from the guard on; earlier records are compared with the settled records.
 
         Raises FalseLine, and UnfitLine.
         """
@@ -239,5 +239,5 @@ class Window:
             elif value in self.values:
                 kept.append((offset - self.offset, value))
             else:
-                raise UnfitLine(f"{value} is shown before a line sends it, or not at its offset in earlier lines")
+                raise UnfitLine(f"{value} is shown before a line sends it, or at another offset than in earlier lines")
         return tuple(offset for offset, _ in kept), tuple(value for _, value in kept)

@@ -1,4 +1,4 @@
-"""The clients of a recorded run that the scheduler does not have: an idempotent producer, consumers, an administrator.
+"""The clients of a recorded run that are not in the scheduler: an idempotent producer, consumers, an administrator.
 
 An act of a client is as large as a step of the model: a request reaches its broker at once or is lost. Behaviours that
 the model lacks are avoided (`ModelGap`). Sources: fact sheet, sections 5.3, 5.4, 7; Kafka: RecordAccumulator.drain,
@@ -117,8 +117,8 @@ class Clients:
         return [request.number for request in present if request.payload not in acknowledged]
 
     def _resend(self, first: int, broker: int, *, is_lost: bool) -> None:
-        """Send the request `first` again. If that has an effect, give up the requests for the same record that wait for
-        an answer: otherwise the answer to one of them would be lost.
+        """Send the request `first` again. If the new request has an effect, give up the earlier requests for the same
+        record that still wait for an answer: otherwise an answer would be lost.
         """
         producer, sent = self._producer()
         waiting = [request for request in sent if first in (request.number, request.retry_of) and request.is_in_flight]
@@ -132,7 +132,7 @@ class Clients:
         self._done("drop" if is_lost else "deliver", message)
 
     def _send(self, number: int, *, is_lost: bool) -> Message:
-        """Let a request reach its broker, or lose it. Give it up if the model's producer cannot wait for the answer."""
+        """Deliver a request, or lose it; give the request up if the model's producer cannot wait for its answer."""
         _, sent = self._producer()
         request = sent[number].request
         message = next(sent_request for sent_request in self._cluster.messages() if sent_request.number == request)
@@ -183,8 +183,8 @@ class Clients:
         self._done("read", consumer, broker)
 
     def _learn(self, consumer: int, leader: int) -> None:
-        """Let a consumer learn of the leader, and validate its position. With auto.offset.reset=none, it stops if the
-        log is truncated (LogTruncationException).
+        """Let a consumer learn of the leader, and validate its position. With auto.offset.reset=none, the consumer
+        stops if the log is truncated (LogTruncationException).
         """
         self._cluster.tell_consumer(leader, reader_of(consumer), self._isolation)
         answers = [message.payload for message in deliver_all_of(self._cluster, reader_of(consumer))]
@@ -194,7 +194,7 @@ class Clients:
             self.stopped.add(consumer)
 
     def _fetch(self, consumer: int, broker: int, rack: int | None = None) -> None:
-        """Let a consumer fetch one record, or as many as there are; it may be in the rack of the broker `rack`."""
+        """Let a consumer, in the rack of the broker `rack` (None: no rack), fetch one record, or all that there are."""
         most = self._random.choice([1, None])
         self._cluster.consume(broker, reader_of(consumer), self._isolation, most, rack)
         deliver_all_of(self._cluster, reader_of(consumer))

@@ -110,7 +110,7 @@ def _single(act: Act, before: Moment, after: Moment) -> MappedEvent | None:
 def starts_to_fetch(act: Act, before: Moment, after: Moment) -> tuple[int, int] | None:
     """The follower and the leader, if in this act the follower reconciles its log without a request; otherwise None.
 
-    A follower does so if its log has no epoch. Kafka: AbstractFetcherThread.maybeTruncate, since KIP-279.
+    A follower sends no request if its log has no epoch. Kafka: AbstractFetcherThread.maybeTruncate, since KIP-279.
     """
     match act.name, act.arguments:
         case "fire", (int(broker), TimerKind.FETCHER_DO_WORK.value, int(source)):
@@ -122,7 +122,7 @@ def starts_to_fetch(act: Act, before: Moment, after: Moment) -> tuple[int, int] 
 
 
 def diverging_at(moment: Moment, broker: int, source: int) -> bool:
-    """Whether a broker has a response of the leader `source` by which it has yet to truncate its log."""
+    """Whether a broker has to truncate its log by a response of the leader `source`, and has not done so yet."""
     return any(fetcher.source == source and fetcher.diverging for fetcher in moment.view.brokers[broker].fetchers)
 
 
@@ -173,9 +173,9 @@ def _effect_of(answer: messages.FetchResponse, there: int, source: int, after: M
 
 
 def _about_isr(message: Message, before: Moment) -> MappedEvent | None:
-    """The action in which the controller handles a leader's request about the ISR, or its answer arrives.
+    """The action in which the controller handles a leader's request about the ISR, or the controller's answer arrives.
 
-    None for refusals, and for messages of or to an earlier process of the broker: the model does not have them.
+    None for refusals, and for messages of or to an earlier process of the broker: the model lacks these messages.
     """
     if isinstance(message.payload, messages.AlterIsrRequest):
         sender = before.view.brokers[int(message.source)]
@@ -225,8 +225,8 @@ def _numbered(message: Message, before: Moment, after: Moment) -> tuple[MappedEv
 
 
 def _read(consumer: int, broker: int, before: Moment, after: Moment) -> tuple[MappedEvent, ...]:
-    """The actions of a consumer's exchange with a broker: a question where an epoch ends, or a fetch, after which the
-    consumer may be reset or read from another broker.
+    """The actions of a consumer's exchange with a broker. The consumer asks where a leader epoch ends, or fetches; by a
+    fetch, it may be reset, or be sent to another broker.
     """
     old, new = before.consumer(consumer), after.consumer(consumer)
     if new.leader_epoch != old.leader_epoch:
@@ -301,7 +301,7 @@ def map_kraft_event(act: Act, before: Moment, after: Moment) -> MappedEvent | No
 
 
 def _beaten(broker: int, before: Moment, after: Moment) -> MappedEvent | None:
-    """The action that a heartbeat has caused, if any. The answer that lets a broker stop arrives in the same act."""
+    """The action of a broker's heartbeat, or None. The answer that lets the broker stop arrives in the same act."""
     if before.view.brokers[broker].is_up and not after.view.brokers[broker].is_up:
         return MappedEvent("broker_shuts_down", broker=broker)
     if before.projected["is_fenced"][broker] and not after.projected["is_fenced"][broker]:
@@ -312,7 +312,7 @@ def _beaten(broker: int, before: Moment, after: Moment) -> MappedEvent | None:
 
 
 def _without(broker: int, change: str, before: Moment, after: Moment) -> MappedEvent:
-    """The action by which the controller acts without a broker: the leader stays, is replaced, or no broker leads."""
+    """The action in which a broker is fenced or asks to stop: the leader stays, is replaced, or no broker leads."""
     leader, elected = (moment.projected["controller_leader"][0] for moment in (before, after))
     role = "broker" if elected == leader else "last_leader" if elected == NONE else "leader"
     arguments = {"broker": broker} | ({"elected": elected} if role == "leader" else {})
@@ -330,7 +330,7 @@ def begins_shutdown(event: MappedEvent, before: Moment) -> bool:
 def is_void_in_model(message: Message, proposals: Mapping[int, messages.AlterIsrRequest]) -> bool:
     """Whether the model lacks this answer to a leader's request for another ISR.
 
-    It lacks refusals, except those because of ineligible members, and answers that come with a new leader epoch.
+    The model lacks refusals, except for ineligible members, and answers that come with a new leader epoch.
     """
     payload = message.payload
     if not isinstance(payload, messages.AlterIsrResponse) or message.in_reply_to is None:

@@ -161,8 +161,8 @@ class Plan(RunsPlan):
         assert self.left_out  # which checks the shares
         if strange := [name for name in NOT_RECORDED if name in self.given]:
             raise UsageError(
-                f"{strange[0]}={self.given[strange[0]]}: recorded runs cannot have it, or choose it at random;"
-                " leave it out, or replay walks with it: conform replay --walks 100"
+                f"{strange[0]}={self.given[strange[0]]}: recorded runs cannot have this entry, or choose its value at"
+                " random; leave it out, or give it to conform replay --walks 100"
             )
         self.protocol_switches()  # first, because the bounds do not fit protocols that the cluster does not implement
         self.instance(start_isr=0, common_records=0)
@@ -208,7 +208,8 @@ class Plan(RunsPlan):
 
     @cached_property
     def asks_controller(self) -> bool:
-        """Whether leaders ask the controller to change the ISR; if so, there are partition epochs, but no bounces."""
+        """Whether leaders ask the controller to change the ISR; then there are partition epochs, but no bounces
+        (restarts before the controller notices the broker's absence)."""
         return self.protocol_switches().asks_controller
 
     @cached_property
@@ -229,7 +230,7 @@ class Plan(RunsPlan):
         return switches_of(self._instance({**self._given(is_switch=False), **self.switches}))
 
     def _given(self, *, is_switch: bool) -> dict[str, int | str]:
-        """The entries in `given`, as a header writes them, and for an idempotent producer its default bounds.
+        """The given entries or, if `is_switch`, switches, as a header has them; with an idempotent producer's bounds.
 
         An idempotent producer has as many requests in flight as leaders remember batches (1 in 0.11, 5 since 1.0).
         """

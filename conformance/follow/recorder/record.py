@@ -173,7 +173,7 @@ class RecordedRun:
         self.last_message = max([self.last_message, *(message.number for message in view.network)])
 
     def state(self, broker: int | None, arguments: object) -> dict[str, Value]:
-        """The variables recorded after an event: the shared ones, and those of the acting broker and its fetches."""
+        """The variables recorded after an event: shared variables, and those of the acting broker and its fetches."""
         return {key: self.value(key) for key in self.keys(broker, arguments)}
 
     def keys(self, broker: int | None, arguments: object) -> Iterator[str]:
@@ -322,7 +322,7 @@ class RecordedRun:
                         self.break_connection(new.number, thread.source)
 
     def is_void(self, thread: FetcherView, old: BrokerView) -> bool:
-        """Whether the model drops the outstanding fetch of this fetcher, as its broker has entered a new epoch."""
+        """Whether the model drops this fetcher's outstanding fetch, because the broker has entered a new epoch."""
         switches = self.plan.protocol_switches()
         if switches.TRUNC is Truncation.ON_FETCH:
             return switches.RESPONSE_EPOCH_MATCHED
@@ -386,7 +386,7 @@ class RecordedRun:
         return None
 
     def say_that_it_has_reconciled(self, follower: int) -> None:
-        """If a follower reconciled without a request, as its log has no epoch, record that now, at its first fetch."""
+        """At a follower's first fetch: if it reconciled without a request (its log has no epoch), record this event."""
         leader = self.silent.pop(follower, None)
         if leader is not None:
             self.write(MappedEvent("follower_reconciles", follower=follower, leader=leader))
@@ -462,7 +462,7 @@ class RecordedRun:
         self.write(MappedEvent(action, broker=broker, checkpoint=checkpoint))
 
     def note_that_it_was_noticed(self, broker: int, former: ControllerView) -> None:
-        """Record how the controller handled the end of a process that it noticed only by the broker's restart."""
+        """If the controller noticed the end of a process only by the broker's restart, record how it handled this."""
         if not self.plan.asks_controller or self.plan.has_kraft:
             return
         controller = self.before.view.controller
@@ -638,8 +638,8 @@ def record(
     directory: Path | None = None,
     report: Callable[[int], None] = lambda events: None,
 ) -> int:
-    """Write runs to a stream, which errors call `name`; return the number of lines. With `directory`, brokers keep
-    their logs in files there.
+    """Write runs to a stream; return the number of lines. `name` is the name of the stream in errors. With `directory`,
+    brokers keep their logs in files there.
 
     `report` is called after every run with the number of events so far. Raises UsageError for unknown names
     in the plan, and for a full disk; the lines written before remain. A last line that is cut off is refused when the

@@ -217,7 +217,7 @@ class RandomActs(Acts):
         return not self._is_fenced(producer) or not self._keeps_out(ModelGap.FENCED_PRODUCER_GOES_ON)
 
     def _takes_abort_for_its_own(self, producer: TransactionalProducer) -> bool:
-        """Whether the coordinator takes an abort of its own for one that this producer requested (TV2, by epoch)."""
+        """Whether the coordinator (TV2), by the epoch, takes its own abort for one that this producer requested."""
         is_raised = producer.producer_epoch + 1 == self.durable.producer_epoch
         return self._tv2 and is_raised and self.durable.state in ABORTED
 
@@ -294,8 +294,8 @@ class RandomActs(Acts):
         return step
 
     def _may_ask_for_epoch(self, producer: TransactionalProducer) -> bool:
-        """Whether a request of the producer for its epoch can arrive: it is in flight, or it has had no effect, because
-        it was refused or lost in a fail-over, and is sent again.
+        """Whether a request of the producer for its epoch can arrive: a request is in flight; or the last one had no
+        effect, because it was refused or lost in a fail-over, and is sent again.
         """
         is_answered = self._is_fenced(producer) and producer.producer_epoch == self.durable.last_producer_epoch
         is_taken = self.is_pending or (is_answered and producer.producer_epoch != -1)
@@ -441,8 +441,8 @@ class RandomActs(Acts):
         return "producer_state_expires", (partition,)
 
     def _record_arrives(self, leader: TransactionLeader, message: Message, request: ProduceRequest) -> Step | None:
-        """Let a copy of a record arrive. If the leader asks the coordinator about the transaction, the request arrives,
-        too, and so does the answer, unless the coordinator first has to append to its log.
+        """Let a copy of a record arrive. If the leader asks the coordinator about the transaction, this query arrives,
+        too; the answer also arrives, unless the coordinator first has to append to its log.
         """
         at = leader.number, number_of(request.payload)
         self.system.deliver(message.number)
@@ -482,7 +482,7 @@ class RandomActs(Acts):
         return perform
 
     def _late_copy_arrives(self, number: int) -> Step:
-        """Let a late copy of a message arrive that the model does not have."""
+        """Let a late copy of a message arrive; the model has no such copies."""
         step = self._late_copies.pop(number)
         if self.is_in_flight(number):
             self.system.deliver(number)
@@ -575,7 +575,7 @@ class TransactionsRun:
 
 
 def _by_key(variables: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    """The variables by log keys: a key for each variable, but for those of late markers a key for each partition."""
+    """The values by log keys. A variable has one key; but a variable of late markers has a key for each partition."""
     for name, value in variables.items():
         if name in LATE_MARKER:
             yield from ((f"{name}[{partition}]", cells) for partition, cells in enumerate(value))

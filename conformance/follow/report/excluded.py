@@ -1,4 +1,4 @@
-"""Explains why no path passes a line: when its claims were last true, and what prevents the steps to make them true.
+"""Explains why no path passes a line: when its claims were last true, and what prevents steps that make them true.
 
 The report has rules of Kafka about the line; the step after which a claim was no longer true; and the steps that would
 bring a possible state nearer to the line, each with its first false guard, or with the recording's rule against it.
@@ -188,7 +188,8 @@ class Exclusion:
     # ------------------------------------------------------------------------------------------- what was true before
 
     def _ended(self) -> Iterator[str]:
-        """For each claim that is true in no state, up to which step it was true, on the paths to the nearest states."""
+        """A text for each claim that is true in no state: the last step before which the claim was true, on the paths
+        to the nearest states."""
         for claim in self.false:
             ends: Counter[tuple[int, str]] = Counter()
             for node in self.chosen:
@@ -244,7 +245,7 @@ class Exclusion:
         return leader == self.search.script.recording.replica(self.line.leader)
 
     def _without_guards(self, cells: Cells) -> Iterator[tuple[Step, Tried]]:
-        """The steps that write variables of the line's claims, each with the result that it has without its guards."""
+        """The steps that write variables of the line's claims, each with its result if its guards are ignored."""
         fields = self._fields(self.claims)
         for step in self._steps:
             function = self.instance.function(step.action_index)

@@ -1,9 +1,9 @@
 """Prints the outcome of following a recording, with its history or online.
 
-Lines of the recording use its names of brokers and records, the trace uses the model's names; the first lines map the
-model's names to the recording's. After following online, claims count offsets and epochs from the beginning of the
-window. For each acknowledged record that is lost, one line names its lines in the recording, the faults, and what
-permits the loss.
+About the recording, the report uses the recording's names of brokers and records; the trace uses the model's names, and
+the first lines of the report map these to the recording's. After following online, claims count offsets and epochs from
+the beginning of the window. For each acknowledged record that is lost, one line of the report names the lines of the
+recording about the record, the faults, and what permits the loss.
 """
 
 from __future__ import annotations
@@ -174,7 +174,7 @@ def _rests_on(instance: Instance) -> list[str]:
 
 
 def spell_unmet_claim(unmet: UnmetClaim, possible: int) -> str:
-    """A claim in one line of text: in how many states it is true, and the actual values in the others."""
+    """A claim in one line of text: in how many states it is true, and the actual values in the other states."""
     instead = "; ".join(f"{text} ({count:,})" for text, count in unmet.instead)
     return f"{unmet.claim}: true in {unmet.true_of:,} of {possible:,} states{', instead: ' if instead else ''}{instead}"
 
@@ -199,7 +199,7 @@ def names(recording: Recording) -> list[str]:
 
 
 def place(path: Path, line: Line) -> str:
-    """The position of a line of a recording, as FILE:LINE; for a line from a file beside it, that file or folder."""
+    """The position of a line: FILE:LINE, or the file or folder beside the recording from which the line comes."""
     return f"{path}:{line.number}" if line.source is None else str(path.parent / line.spot)
 
 

@@ -1,12 +1,12 @@
 """Decides whether the model explains a recording: finds a path that does, or the line that no path passes.
 
 A path that violates a promise is reported only if no path was found that keeps all promises: a second search looks for
-one, and continues from no state that violates a promise. A path that the executable cluster cannot take, because it has
-clocks, is reported only if a further search finds no other path.
+such a path, and continues from no state that violates a promise. A path that the executable cluster, which has clocks,
+cannot take is reported only if a further search finds no other path.
 
 If a limit ends a search, a hint says which kind of line would help most. A line about a variable in which the states
-differ leaves only the states in which it is true, so the search need not continue from the others. The line costs some
-states itself, because it is an additional line.
+differ leaves only the states in which the line is true, so the search need not continue from the other states. But each
+additional line also adds some states to the search.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ Unknown = tuple[Variable, str, str]
 
 
 def hint(search: ObservationSearch) -> str:
-    """A hint to the user which kind of line would make the search smallest; empty if no kind of line would help."""
+    """A hint to the user that names the kind of line that would make the search smallest; empty if none would help."""
     states, monitors = search.nodes.all()[:, : search.nodes.words], search.nodes.monitors()
     passed = search.monitor.passed.read(monitors)
     stage = int(np.argmax(np.bincount(passed, minlength=search.lines + 1)[: search.lines]))
@@ -209,8 +209,8 @@ class RejectedAfter:
 
 @dataclass(frozen=True)
 class Undecided:
-    """A limit ended the search, or the user did (`why` is then interrupt), or an event that is not modelled happens
-    before `line` (`why` names it); all lines before `line` are explained.
+    """A limit ended the search; or the user ended it (`why` is "interrupt"); or an event that is not modelled happens
+    before `line` (`why` names the event). All lines before `line` are explained.
 
     Without a `line`, a path explains every line, and whether it keeps the promises was not decided in time. Without a
     `recording`, the limit was reached while it was read. `hint` says which kind of line is missing most.
@@ -249,9 +249,9 @@ def follow_recording(
     `values` are configuration entries and switches, parsed (models/language/model.py, `parse`); `unclean_elections`
     above 0 allows any number of unclean elections. Without `retries`, producers are idempotent and may send records
     again any number of times; with `retries`, at most that many times, and a record may be in the log several times.
-    Where a log shows copies of records, `retries` is their number unless it is given. If `content` or `objects` are
-    given, the recording is not read from the disk. `why_not_taken` asks a system with clocks why it cannot take a
-    trace; a trace that it can take is preferred. Raises UsageError for bad input.
+    If a log shows copies of records and `retries` is not given, `retries` is the number of copies. If `content` or
+    `objects` are given, the recording is not read from the disk. `why_not_taken` asks a system with clocks why the
+    system cannot take a trace; a trace that the system can take is preferred. Raises UsageError for bad input.
     """
     budget = Budget(seconds, memory)
     following = _Following(path, protocol, dict(values or {}), budget, report, announce, why_not_taken)
@@ -334,7 +334,7 @@ class _Following:
         return Undecided(self.path, recording, line, not_modelled(cause), outcome.effort)
 
     def in_every_way(self, recording: Recording) -> Explained | Rejected | RejectedAfter | Undecided:
-        """The outcome for a recording. If only `send` lines show some records, it is followed with and without each."""
+        """The outcome for a recording. It is followed with and without each request that only `send` lines show."""
         requests = unknown_requests(recording)
         furthest: Rejected | RejectedAfter | None = None
         for way in islice(ways(recording, requests), 1 << MOST_REQUESTS):
@@ -374,7 +374,7 @@ class _Following:
         return Undecided(self.path, self.recording, line, why, _effort(self.search), hint(self.search))
 
     def followed(self, recording: Recording) -> Explained | Rejected | RejectedAfter | Undecided:
-        """The outcome with batches as single records; if no path explains that, without. Raises UsageError."""
+        """The outcome with each batch as one record; if no path explains that, with all records. Raises UsageError."""
         self.recording = recording
         short = folded(recording)
         outcome = None if short is None else self.outcome(short)
@@ -408,7 +408,8 @@ class _Following:
         return self.preferred(search)
 
     def preferred(self, search: Callable[[int, Manner], ObservationSearch]) -> Explained:
-        """The path that was found, or, if a short search finds it, a path that keeps all promises or keeps to time."""
+        """The explanation by the path that was found; or, if short searches find a path that keeps to time, or keeps
+        all promises, the explanation by that path."""
 
         def another(*, keeps_promises: bool, in_time: Dropped | None = None) -> ObservationSearch:
             manner = Manner(keeps_promises=keeps_promises, in_time=in_time, finds_line=False)
@@ -438,7 +439,7 @@ class _Following:
         return replace(keeping, is_shortest=False) if keeping.exit_code == 0 else best
 
     def timely(self, search: ObservationSearch) -> Explained | None:
-        """The outcome of a search for a path that keeps to time; None if the executable cluster cannot take it."""
+        """The explanation by the path of a search; None if it found no path, or if the path does not keep to time."""
         if search.last is None:
             return None
         timely = self.explained(search)
@@ -485,7 +486,7 @@ def _given(instance: Instance, values: Mapping[str, int]) -> str:
 
 
 def unmet_claim(claim: Claim, states: np.ndarray, monitors: np.ndarray) -> UnmetClaim:
-    """In how many of these states a claim is true, and the actual values in the others."""
+    """In how many of these states a claim is true, and the actual values in the other states."""
     truths = claim.is_true(states, monitors)
     columns = claim.columns(states[~truths], monitors[~truths])
     actual: Counter[str] = Counter()

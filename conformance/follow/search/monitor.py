@@ -133,7 +133,7 @@ class Monitor:
         return bits
 
     def _next_values(self, replica: int, incarnations: list[tuple[int, ...]]) -> NDArray[np.int64]:
-        """A table: by number of passed lines, and of checkpoints so far, the next observed checkpoint, or NEVER."""
+        """A table of the next observed checkpoint (NEVER: none), by the numbers of passed lines and checkpoints."""
         table = np.full((len(incarnations), 1 << self.sighted[replica].width), NEVER, np.int64)
         for stage, counts in enumerate(incarnations):
             values = self.sightings.processes[replica][counts[replica]].values
@@ -152,7 +152,7 @@ class Monitor:
             since.write(monitors, since.read(monitors) | (collects.astype(np.int64) << values))
 
     def look(self, monitors: Words, states: Words) -> None:
-        """Record the high watermarks of all replicas in these states. A replica that is down keeps its last one."""
+        """Record the high watermarks of all replicas in these states; of a replica that is down, its last one."""
         for replica in range(len(self.sighted)):
             self.see(monitors, replica, self.cells.column(states, "high_watermark", replica))
 

@@ -61,7 +61,7 @@ class Keeping:
         return kept
 
     def _first_failing(self, states: NDArray[np.uint64], first: int, last: int) -> int | None:
-        """The first state of a range that breaks a promise without permission."""
+        """The first state of a range that breaks a promise without permission; None if no state does."""
         self.results.clear()
         buffer, active = self.buffer.ctypes.data, self.active.ctypes.data
         self.kernel.check(states.ctypes.data, first, last, buffer, active, self.results.address)
@@ -87,7 +87,8 @@ class Failure:
 
 
 def failures_of(trace: Trace) -> list[Failure]:
-    """All properties that fail in the trace, in the model's order; a later violation outweighs a permitted failure."""
+    """The failure of each property that fails in the trace, in the model's order: its first violation or, if it has
+    none, its first permitted failure."""
     failures = []
     for prop in trace.instance.properties:
         judged = [] if prop.kind is Kind.SOMETIMES else judgements(trace.instance, prop, trace.states, trace.steps)
@@ -113,7 +114,7 @@ def _summary(failure: Failure, recording: Recording) -> str:
 def failure_lines(failure: Failure, recording: Recording, passed: Sequence[int]) -> list[str]:
     """The report on a failure: the line of the recording after which it occurs, and the responsible steps.
 
-    In the lines about a lost record, its name in the recording is added.
+    In the lines about a lost record, the recording's name of the record is added.
     """
     count = passed[failure.step - 1] if failure.step else 0
     after = f", after {recording.lines[count - 1].spot}" if count else ""

@@ -27,14 +27,14 @@ those that change only dead cells, which lead to a state of the same class; each
 class; and the same lines are true in all of them. So the classes are a bisimulation up to steps without effect. A step
 that a search takes from a state whose cells are cleared can be taken from every state of the class, so the steps of a
 path are those of a path of the model itself, which `from_steps` takes again without this module. Promises may read
-these cells, so a search that judges promises in every state clears nothing. Nor does a search that does not know all
-later lines (online/).
+these cells, so a search that judges promises in every state clears nothing. A search that does not know all later lines
+(online/) clears nothing, either.
 
 A record is acknowledged once. If it was acknowledged at another offset than a later line shows, the monitor remembers
 this (monitor.py), and no path passes that line.
 
 Since 2.8 every change of leader, leader epoch or ISR at the controller begins a new partition epoch, and partition
-epochs never fall. So for each partition epoch, these three have one value. A later metadata line with a partition epoch
+epochs never fall. So each partition epoch has one leader, leader epoch and ISR. A later metadata line with an epoch
 is true only in states with its leader, leader epoch and ISR; a state with the same partition epoch and other values can
 never pass it. A search sets such states aside until it has tried all others: if no other is left, no path explains the
 recording; only the identity of the first line that no path passes depends on them.
@@ -157,7 +157,7 @@ def _elections(script: Script, epochs: int, replicas: int) -> NDArray[np.bool_]:
 
 
 def _shown_later(script: Script, replicas: int, broker_of: Callable[[Line], int | None]) -> NDArray[np.bool_]:
-    """A table: by number of passed lines and replica, whether a later line is about the replica, by `broker_of`."""
+    """A table: by number of passed lines and replica, whether `broker_of` names the replica for any later line."""
     is_shown = np.zeros((len(script.stages) + 1, replicas), bool)
     for position, stage in enumerate(script.stages):
         broker = broker_of(stage.line)

@@ -1,17 +1,17 @@
-"""The rules by which a recording allows a step, if they depend on the state; script.py has those that do not.
+"""The rules by which a recording allows a step, as far as the rules depend on the state; script.py has all others.
 
 `Rules`: whether the recording allows a successor. `Requests`: whether a leader sends, and the controller decides on,
 only recorded requests to change the ISR, if the recording has all of them (header `all_requests`). `InTime`: whether a
 step that the model allows can keep to time, which means that a cluster with clocks takes it, too.
 
-The proxy sees a request before the controller does. A request that a leader has prepared but not sent is not
-considered; nor is it for requests that make the ISR smaller (script.py).
+The proxy sees a request before the controller does. A request that a leader has prepared but not sent is considered
+neither here nor, for requests that make the ISR smaller, in script.py.
 
-For `InTime`: a leader drops the followers that have not caught up for long. It keeps a follower that is at its log end,
-so it drops every lagging follower, and no other; or only some, if the others began to lag later, which the states do
-not show. With KRaft it proposes a follower for the ISR if it has read in the metadata that the follower is active; if
-the recording has a fault of that follower, the leader must have read all metadata. The replay (conformance/replay)
-finally says whether the cluster can take a path.
+For `InTime`: a leader drops the followers that have not caught up for long, and keeps a follower that is at the
+leader's log end. So the leader drops every lagging follower, and no other; or only some lagging followers, if the rest
+began to lag later, which the states do not show. With KRaft, the leader proposes a follower for the ISR if it has read
+in the metadata that the follower is active; if the recording has a fault of that follower, the leader must have read
+all metadata. The replay (conformance/replay) finally says whether the cluster can take a path.
 """
 
 from __future__ import annotations
@@ -95,14 +95,14 @@ FETCHES = "leader_handles_fetch"
 
 
 class Dropped(enum.Enum):
-    """Which lagging followers a leader drops from the ISR in one step; a search in time allows only such steps."""
+    """Which lagging followers a leader drops from the ISR in one step; `InTime` allows only the chosen kind of step."""
 
     ALL = "all that lag"
     SOME = "some that lag"
 
 
 class InTime:
-    """The rule which steps can keep to time: a cluster with clocks can take them, too."""
+    """The rule that says which steps can keep to time: a cluster with clocks can take these steps, too."""
 
     def __init__(self, script: Script, cells: Cells, dropped: Dropped) -> None:
         self.cells = cells
@@ -166,7 +166,7 @@ Permissions = NDArray[np.uint8]
 
 
 class Rules:
-    """The rules which steps one recording allows in a state."""
+    """The rules that say which steps one recording allows in a state."""
 
     def __init__(self, script: Script, cells: Cells, monitor: Monitor, is_idempotent: bool) -> None:
         self.script = script
@@ -274,7 +274,8 @@ class Rules:
         return left_out
 
     def _keeps_order(self, states_before: Words, parents: Numbers, steps: Numbers) -> Truths:
-        """For each step, whether, if it is a retry of an idempotent producer, the log holds only earlier records."""
+        """For each step, whether it keeps records in order: if an idempotent producer retries, the log must hold only
+        earlier records."""
         keeps: Truths = np.ones(len(steps), bool)
         again = np.flatnonzero(self.script.sent_again[steps] != NOBODY)
         for replica in range(len(self.monitor.sighted)):

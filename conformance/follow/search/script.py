@@ -237,7 +237,7 @@ class Script:
 
 
 def actors(instance: Instance, step: Step) -> list[int]:
-    """The brokers that take part in a step, the acting one first.
+    """The brokers that take part in a step, the acting broker first.
 
     A broker that the controller elects or drops, or that a leader drops from the ISR, does not take
     part.
@@ -252,8 +252,9 @@ def actors(instance: Instance, step: Step) -> list[int]:
 def permission(instance: Instance, stage: Stage, step: Step) -> Permission:
     """Whether and how a step can be taken before the line of this stage.
 
-    A frozen broker takes part in no step, but a leader answers the fetch that a follower sent before it froze. What a
-    leader sent before it froze does not arrive while it is frozen; no verdict on the existing recordings depends on it.
+    A frozen broker takes part in no step, but a leader answers the fetch that a follower sent before it froze. Messages
+    that a leader sent before it froze do not arrive while the leader is frozen; no verdict on the existing recordings
+    depends on this.
     """
     taking_part = actors(instance, step)[:1] if step.action in ANSWERS else actors(instance, step)
     if stage.frozen & set(taking_part) and step.action != CRASH:
@@ -380,8 +381,8 @@ def _requested(recording: Recording, position: int) -> dict[int, frozenset[int]]
 def _most_partition_epoch(recording: Recording, position: int, newest: int) -> int:
     """The latest partition epoch that can have begun at this position.
 
-    It is the partition epoch of the next metadata line that has one, less the changes between the metadata lines before
-    that line.
+    This is the partition epoch of the next metadata line that has one, minus the number of changes between the metadata
+    lines before that line.
     """
     changes, before = 0, None
     for line in recording.lines[position:]:
@@ -435,7 +436,7 @@ def elections_required(recording: Recording) -> int:
 
 
 def elections_after_metadata(recording: Recording) -> int:
-    """How many elections may have followed the last metadata line, where nothing shows them.
+    """How many elections may have followed the last metadata line, although no line shows them.
 
     There is no election as long as the leader of that line runs, no election is requested, and the partition is not
     reassigned.
@@ -449,9 +450,9 @@ def elections_after_metadata(recording: Recording) -> int:
 
 
 def _changes(metadata: Metadata | None, later: list[Line], away: set[int]) -> int:
-    """How often leader and ISR may have changed after the last metadata line, where nothing shows it.
+    """How often leader and ISR may have changed after the last metadata line, although no line shows the changes.
 
-    Each fault and each request may have led to a change, and so may each member of the ISR that did not run before.
+    Each fault, each request, and each member of the ISR that was not running at that line may have led to a change.
     """
     return len(later) + len(metadata.isr & away if metadata else away)
 

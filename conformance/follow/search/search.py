@@ -1,9 +1,9 @@
 """Explores all paths that a recording allows until the last line is passed or no path is left.
 
 A node is a state of the model with its monitor, which holds the number of passed lines. A true line is passed at once,
-without a step, if waiting gains nothing (recorded/lines.py, `Passing`). So only steps count. The search is breadth
-first at the beginning: a path that it finds then is a shortest path. Later, some steps are subtracted for each passed
-line, and the nodes with the fewest steps come first, so a path that passes many lines is followed further than others.
+without a step, if waiting gains nothing (recorded/lines.py, `Passing`); so the length of a path is its number of steps.
+The search begins breadth first: a path that is found then is a shortest path. Later, some steps are subtracted for each
+passed line, and the nodes with the fewest steps come first, so a path that passes many lines is followed further.
 How many steps a line should count depends on the recording, so several orders of the nodes take turns. Every node has
 its turn, so a search without a result is complete. No depth limits the search: it ends when no new node appears. The
 model's budgets of faults are restored after every step, because only the recording limits faults. The variable
@@ -50,7 +50,7 @@ MANY = 1 << 16
 
 @dataclass
 class Order:
-    """Waiting nodes by rank: their depth, less `steps_of_a_line` for each passed line. `taken` counts those taken."""
+    """Waiting nodes by rank: depth minus `steps_of_a_line` for each passed line. `taken` counts the nodes taken."""
 
     steps_of_a_line: int
     taken: int = 0
@@ -108,7 +108,7 @@ class Waiting:
             self._left.append(nodes)
 
     def left(self) -> Numbers:
-        """The nodes that were set aside; from now on they wait like others."""
+        """Return the nodes that were set aside, and set them aside no longer."""
         nodes = np.concatenate([np.empty(0, np.int64), *self._left])
         self._left = []
         return nodes
@@ -212,7 +212,7 @@ class Nodes:
         return new
 
     def trail(self, index: int) -> tuple[list[int], list[int]]:
-        """The nodes from this one back to the start, and the step to each of them but the last."""
+        """The nodes on the way from the node `index` back to the start, and the step that led to each but the last."""
         nodes, steps = [index], []
         while int(self.store.parents[nodes[-1]]) != nodes[-1]:
             steps.append(int(self.store.steps[nodes[-1]]))
@@ -378,7 +378,7 @@ class ObservationSearch:
                 self.waiting_nodes.prefer_lines(self.nodes.depths, self._passed_at)
 
     def begin_first(self) -> None:
-        """Begin with the initial states; if lines show the first epoch's leader, only with those that it leads."""
+        """Begin with the initial states; if lines show the first epoch's leader, only with states in which it leads."""
         starts, layout, first = self.instance.initial_states, self.cells.layout, self.script.stages[0]
         is_open = first.most_epoch > 0 or first.leader == NOBODY
         leaders = [State(self.instance, cells).controller_leader for cells in starts]

@@ -7,9 +7,9 @@ folder, with the file and, in a segment, the byte.
 Both recordings have times in seconds since the same start, and are merged by these times. Of each kind of line in
 observations.ndjson, these parts are used:
 
-- `disk`: everything, because the traffic shows no leader's log and no checkpoints. It is left out if the traffic has
-  shown another log of the broker shortly before: the disk can have been read before that.
-- `metadata`: like a broker's answer to a client, so only as news (controller.py).
+- `disk`: everything, because the traffic shows no leader's log and no checkpoints. The line is left out if the traffic
+  has shown another log of the broker shortly before: the disk may have been read earlier than that.
+- `metadata`: what a broker's answer to a client would show, so the line counts only if it is news (controller.py).
 - `acked`, `send`, `client_read` and faults of brokers: only what the traffic does not show. The offset of an
   acknowledged record has to be that of the response.
 - the header: its settings, where the traffic shows none.
@@ -77,7 +77,7 @@ def disks_in(
     except OSError as error:
         raise UsageError(f"{folder}: {error.strerror}; give a folder that can be read") from None
     if len(brokers) > MOST_BROKERS:
-        raise UsageError(f"{folder}: more than {MOST_BROKERS} folders of brokers; leave out those without a replica")
+        raise UsageError(f"{folder}: more than {MOST_BROKERS} folders of brokers; leave out brokers without a replica")
     for broker, path in sorted(brokers.items()):
         name = _name_in(path, index, topic_id) if topic is None else topic
         partition = path / f"{name}-{index}"
@@ -197,7 +197,7 @@ def settings_beside(wire: Path | None, survey: Survey) -> None:
         return
     for setting in keys:
         if setting not in ("kind", "n", "t", "label", *SETTINGS):
-            raise bad_line(path, number, f"{setting} has no effect here, as wire.ndjson shows it; leave it out")
+            raise bad_line(path, number, f"{setting} has no effect here: wire.ndjson shows the setting; leave it out")
     least, unclean, replicas = header.min_insync_replicas, header.unclean_election, tuple(sorted(header.replicas))
     for setting, mine, theirs in (
         (MIN_ISR, least, survey.min_insync_replicas),
@@ -214,7 +214,7 @@ def settings_beside(wire: Path | None, survey: Survey) -> None:
 
 
 class LinesBeside:
-    """The lines of observations.ndjson, inserted between those of the traffic by their times."""
+    """The lines of observations.ndjson, inserted between the lines of the traffic by their times."""
 
     def __init__(self, wire: Path, traffic: Traffic, happenings: list[Happening]) -> None:
         self.path = wire.parent / FILE
@@ -224,7 +224,7 @@ class LinesBeside:
         self._next = next(self._lines, None)
 
     def left(self) -> int:
-        """The number of lines that were not taken, the next one included."""
+        """The number of lines that were not taken yet, including the next line."""
         return 0 if self._next is None else 1 + sum(1 for _ in self._lines)
 
     def until(self, t: float) -> Iterator[tuple[int, float, Observation]]:
@@ -279,7 +279,7 @@ class LinesBeside:
         yield from self.traffic.acks([(value, offset)])
 
     def _is_in_the_traffic(self, line: Happening, kind: str) -> bool:
-        """Whether wire.ndjson has this fault or read at about this time. Raises UnreadableError for another read."""
+        """Whether wire.ndjson has this fault or read at about this time. Raises UnreadableError if its read differs."""
         for happening in self.happenings:
             is_about_it = happening.what == kind and happening.keys.get("broker") == line.keys.get("broker")
             if is_about_it and abs(happening.t - line.t) < AGREE:

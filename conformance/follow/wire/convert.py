@@ -6,10 +6,12 @@ Which observations the traffic gives:
 - a follower's Fetch request: the follower's whole log, if the traffic has shown all of it;
 - a Fetch response: the broker's high watermark, if no other observation lies between request and response;
 - an AlterPartition response, a change in the metadata log, a Metadata response with news: leader, leader epoch and ISR,
-  and in the latter two the replicas, if the partition is reassigned;
-- an AlterPartitionReassignments request: the controller may reassign the partition; its response: it has, or has not;
+  and, except for an AlterPartition response, the replicas, if the partition is reassigned;
+- an AlterPartitionReassignments request: the controller may reassign the partition; its response: the controller has
+  taken the request, or has refused it;
 - lines about faults of brokers, results at a producer, and records that a consumer has read: the same observations;
-- the folders: the logs and checkpoints at the end. (Once the brokers are shut down for that, nothing else is observed.)
+- the folders: the logs and checkpoints at the end. (After the brokers are shut down for copying their folders, nothing
+  else is observed.)
 
 At the end, a note counts the lines that give no observation (messages that are not decoded or say nothing about the
 partition, notes, and the lines after the shutdown at the end), and the requests that were sent again.
@@ -49,7 +51,7 @@ def observations_of(
     """The observations of a wire recording, each with the line that shows it; a header is first. Raises UsageError.
 
     If the content is given, nothing is read from the disk, so folders of brokers are left out. With `is_online`, the
-    caller drops each observation after its turn, so the number of observations is not limited.
+    number of observations is not limited, because the caller does not keep the observations.
     """
     beside = path if content is None else None
     survey = survey_of(path, wire_lines(path, content), happenings_beside(beside))

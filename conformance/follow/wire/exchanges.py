@@ -6,8 +6,9 @@ earlier responses.
 A record of an idempotent producer is identified by its sequence number. Any other record counts as sent again if a
 record with the same value, of an earlier request, is not acknowledged yet.
 
-A record that was sent to a follower counts as in its log only after the follower fetches beyond it: the answer may have
-come too late. A follower's log ends where it fetches, so all later records are forgotten.
+A record that was sent to a follower counts as part of the follower's log only after the follower fetches beyond the
+record: the answer with the record may have come too late. A follower's log ends where the follower fetches, so all
+later records are forgotten.
 """
 
 from __future__ import annotations
@@ -169,7 +170,7 @@ SentRecord = tuple[str, Number | None]
 
 
 class Produced:
-    """The records that producers have sent, and which are acknowledged. `may_repeat`: their values may be repeated."""
+    """The records that producers have sent, and which of them are acknowledged. `may_repeat`: values may repeat."""
 
     def __init__(self, *, may_repeat: bool = True) -> None:
         self.may_repeat = may_repeat

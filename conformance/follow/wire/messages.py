@@ -118,7 +118,7 @@ def wire_lines(path: Path, content: bytes | None = None) -> Iterator[Message | H
         if line.n <= before:
             raise bad_line(path, number, f"n is {line.n} after {before}; put the lines in the order of n")
         if line.t < latest - BACKWARDS:
-            defect = f"t is {line.t} after {latest}: lines in another order, or two recordings"
+            defect = f"t is {line.t} after {latest}: the lines are out of order, or of two recordings"
             raise bad_line(path, number, f"{defect}; give one recording as the proxy wrote it")
         before, latest = line.n, max(latest, line.t)
         yield line
@@ -137,7 +137,7 @@ def _line(number: int, keys: Mapping[str, Any]) -> Message | Happening | None:
         return None
     broker = keys.get("broker")
     if not isinstance(broker, str) and not is_number(broker):
-        raise UnreadableError('"broker" has to be the number of a broker, or a controller; give it')
+        raise UnreadableError('"broker" has to be the number of a broker, or name a controller; give it')
     is_request = (keys.get("what", keys.get("direction")) if kind == "held" else kind) == "request"
     body = keys.get("body")
     if body is not None and not isinstance(body, dict):

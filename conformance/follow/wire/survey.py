@@ -97,7 +97,7 @@ class Assignments:
 
     def unasked(self) -> dict[int, list[Replicas | None]]:
         """For each change of replicas that no request explains: the line that shows the former replicas, and the
-        requests that may have caused the change. To add replicas, and later remove others, can be one request.
+        requests that may have caused the change. One request can add replicas, and later remove other replicas.
         """
         requests: dict[int, list[Replicas | None]] = {}
         for at, ((since, before), (until, after)) in enumerate(pairwise(self.shown)):
@@ -278,7 +278,7 @@ class Partition:
     """The smallest offset at which a follower fetches."""
 
     def join(self, other: Partition) -> None:
-        """Add what messages show of the partition that name its topic by its id."""
+        """Add what is shown of the partition by the messages that name its topic by the topic's id."""
         self.replicas = _united(self.replicas, other.replicas)
         self.fetching = _united(self.fetching, other.fetching)
         self.acks |= other.acks
@@ -307,7 +307,7 @@ class Topic:
     """Some of the records that brokers answer with."""
 
     def join(self, other: Topic) -> None:
-        """Add what messages show of the topic that name it by its id."""
+        """Add what is shown of the topic by the messages that name it by its id."""
         for index, partition in other.partitions.items():
             self.partitions[index].join(partition)
 
@@ -364,7 +364,7 @@ class Survey:
         return topic.get("topic_id") is not None and topic.get("topic_id") == self.topic_id
 
     def partitions(self, body: Mapping[str, Any], topics: str, partitions: str) -> Iterator[Mapping[str, Any]]:
-        """The entries of a message about the partition. Raises UnreadableError."""
+        """The entries about the partition in the body of a message. Raises UnreadableError."""
         for topic in listed(body, topics):
             if self.is_about(topic):
                 for partition in listed(topic, partitions):
@@ -403,9 +403,10 @@ class Survey:
         self.first_offset = partition.lowest or 0
 
     def _name(self) -> None:
-        """Join what messages show of a topic by its id to what others show of it by its name. Raises UnreadableError.
+        """Join what messages that use a topic's id show to what messages that use its name show.
 
         If no message has both, the topic that is written to by name gets the id with which brokers send its records.
+        Raises UnreadableError.
         """
         by_id = {topic.topic_id: topic for topic in self.topics.values() if topic.topic_id is not None}
         for topic_id in [topic_id for topic_id in self.unnamed if topic_id in by_id or topic_id in self.internal]:
@@ -565,7 +566,7 @@ def acks_of(line: Message) -> str:
 
 
 def _topics(survey: Survey, body: Mapping[str, Any], topics: str) -> Iterator[tuple[Topic, Mapping[str, Any]]]:
-    """For each entry of a message about a topic that is not Kafka's own, by name or by id: the topic, and the entry."""
+    """For each entry of a message about a topic of clients, not Kafka's own: the topic (by name or id), the entry."""
     for entry in listed(body, topics):
         key = next((key for key in ("name", "topic", "topic_id") if entry.get(key) is not None), None)
         if key is None:
@@ -575,7 +576,7 @@ def _topics(survey: Survey, body: Mapping[str, Any], topics: str) -> Iterator[tu
             continue
         of_kind = survey.unnamed if key == "topic_id" else survey.topics
         if name not in of_kind and len(of_kind) >= MOST_TOPICS:
-            raise UnreadableError(f"more than {MOST_TOPICS} topics; leave the messages about the others out")
+            raise UnreadableError(f"more than {MOST_TOPICS} topics; leave out the messages about other topics")
         topic = of_kind.setdefault(name, Topic())
         if entry.get("topic_id") is not None:
             topic.topic_id = get(entry, "topic_id", str)
@@ -585,7 +586,7 @@ def _topics(survey: Survey, body: Mapping[str, Any], topics: str) -> Iterator[tu
 def _partitions(
     survey: Survey, body: Mapping[str, Any], topics: str, partitions: str
 ) -> Iterator[tuple[Topic, Partition, Mapping[str, Any]]]:
-    """For each entry of a message about a partition of such a topic: the topic, the partition, and the entry."""
+    """For each entry of a message about a partition of a topic that is not Kafka's own: topic, partition, and entry."""
     for topic, of_topic in _topics(survey, body, topics):
         for entry in listed(of_topic, partitions):
             yield topic, topic.partitions[_index_of(entry)], entry

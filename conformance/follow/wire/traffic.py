@@ -70,7 +70,7 @@ Observation = dict[str, Any]
 
 
 def without_none(**keys: Any) -> Observation:
-    """An observation with those of these keys whose values are not None."""
+    """The observation that has these keys, except the keys whose value is None."""
     return {key: value for key, value in keys.items() if value is not None}
 
 
@@ -93,7 +93,8 @@ class Reassignments:
         self._pending = Pending()
 
     def before(self, line: Message) -> Iterator[Observation]:
-        """The observations, due before this line, of changes without a recorded request, or that are not modelled."""
+        """The observations that are due before this line: of changes that no recorded request explains, or that the
+        model does not have."""
         if line.number in self._reordered:
             yield unmodelled(REORDERED, line.api)
         for target in self._unasked.get(line.number, ()):
@@ -124,7 +125,7 @@ class Reassignments:
 
 
 def unmodelled(why: str, event: str) -> Observation:
-    """The remark that an event happens which the model does not have; `why` names it."""
+    """The remark that an event happens which the model does not have; `why` names the kind of event."""
     return {"kind": "note", "what": event, "unmodelled": why}
 
 
@@ -166,7 +167,7 @@ Shown = tuple[View, frozenset[int]]
 
 
 class Traffic:
-    """Converts lines of a recording, and remembers for this what earlier lines have shown."""
+    """Converts the lines of a recording one by one, and remembers what earlier lines have shown."""
 
     def __init__(self, survey: Survey, *, may_repeat: bool = True) -> None:
         self.survey = survey
@@ -255,14 +256,14 @@ class Traffic:
             yield without_none(kind="fault", what="send", value=value, acks=self.survey.weakest_acks)
 
     def acks(self, records: list[tuple[str, int | None]]) -> Iterator[Observation]:
-        """The observations that a producer learns that these records are written, each only for the first time."""
+        """The observations that a producer learns that records are written; none for a record already acknowledged."""
         for value, offset in records:
             if (offset is None or offset >= self.survey.first_offset) and self.records.acks(value, offset):
                 news = None if offset is None or self._is_shown(value, offset) else offset
                 yield without_none(kind="acked", value=value, offset=news, acks=self.survey.weakest_acks)
 
     def _is_shown(self, value: str, offset: int) -> bool:
-        """Whether a follower's log has shown the record at this offset, so its acknowledgement need not show it."""
+        """Whether a follower's log has shown the record at this offset, so that the record need not be shown again."""
         return any(offset < len(log) and log[offset][0] == value for log in self.shown_logs.values())
 
     def _reads(self, keys: Any) -> Iterator[Observation]:
@@ -404,7 +405,7 @@ class Traffic:
             yield {"kind": "high_watermark", "broker": line.broker, "high_watermark": value}
 
     def _records(self, broker: int, follower: int | None, entries: Sequence[Entry]) -> Iterator[Observation]:
-        """The observation that a leader has the records it has sent, as there was no election or fault since."""
+        """The observation that a leader has the records that it sent: since then there was no election and no fault."""
         kept = [entry for entry in entries if entry.offset >= self.survey.first_offset]
         view = self.controller.last
         if not kept or view is None or view.leader != broker:
@@ -511,7 +512,7 @@ def disk(broker: int, log: Log, first: int) -> Observation:
 
 
 def _shown(broker: int | None, view: View) -> Observation:
-    """The observation of a state that contradicts other messages, as a broker shows it, or the controller (None)."""
+    """The observation that a broker, or the controller (None), shows a state that contradicts other messages."""
     return without_none(kind="view", **view.keys, broker=broker)
 
 

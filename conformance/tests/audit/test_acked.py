@@ -57,7 +57,7 @@ def test_the_formats_of_a_list(listed):
         ('{"value": "a"}\n', ':1: "offset" is missing'),
         ('{"offset": 1, "values": "a"}\n', ':1: "values" is not a key of this line'),
         ('{"offset": 1\n', ":1: not JSON"),
-        ('{"a":' * 100_000 + "\n", ":1: it is nested too deeply"),
+        ('{"a":' * 100_000 + "\n", ":1: the line is nested too deeply"),
         (b"0 " + b"x" * (1 << 20), ":1: the line is longer than 1048576 bytes"),
     ],
 )

@@ -295,7 +295,8 @@ def test_folders_and_files_are_bounded(capsys, real, monkeypatch):
     (real[0] / "replication-offset-checkpoint").write_text("0\n1\nt 0 4\n" + " " * 11)
     told = audit(capsys, *real)
     assert lines_of(told.errors, real[0])[0] == (
-        "conform: replication-offset-checkpoint: larger than 20 bytes, too large for such a file; copy it again"
+        "conform: replication-offset-checkpoint: larger than 20 bytes, too large for a checkpoint or snapshot;"
+        " copy it again"
     )
 
 

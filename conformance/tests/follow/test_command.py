@@ -250,8 +250,8 @@ def test_the_loss_on_0_10_2_is_written_as_a_replayable_trace(conform):
         ("run --log log.ndjson/x", "log.ndjson/x: File exists; write the log elsewhere, with --log FILE"),
         (
             "run --steps 5 --set unclean_elections=1",
-            "unclean_elections=1: recorded runs cannot have it, or choose it at random; leave it out, or replay walks"
-            " with it: conform replay --walks 100",
+            "unclean_elections=1: recorded runs cannot have this entry, or choose its value at random; leave it out, or"
+            " give it to conform replay --walks 100",
         ),
     ],
 )

@@ -77,7 +77,7 @@ HEADERS = [
     (put("schema", "1"), '1: "schema" is a text; it has to be a whole number'),
     (put("schema", True), '1: "schema" is true or false; it has to be a whole number'),
     (put("schema", 1.0), '1: "schema" is a number with a point; it has to be a whole number'),
-    (take_out("schema"), '1: it is no header, because "schema" is missing; begin each run with its header'),
+    (take_out("schema"), '1: the line is no header, because "schema" is missing; begin each run with its header'),
     (take_out("run"), '1: "run" is missing; docs/conformance.md describes the lines of a log'),
     (put("run", ""), "1: the run has no name; give it one"),
     (put("run", 7), '1: "run" is a whole number; it has to be a text'),
@@ -117,7 +117,7 @@ EVENTS = [
     (put("number", 0), "3: event number 0 does not follow 1; number the events 1, 2, 3, ... in order"),
     (put("number", -(10**40)), "3: event number with more than 12 digits does not follow 1; "),
     (put("number", 2.0), '3: "number" is a number with a point; it has to be a whole number'),
-    (put("run", "9.9"), "3: it belongs to run 9.9, but is among the lines of run 2.1; put the lines of one run"),
+    (put("run", "9.9"), "3: the line belongs to run 9.9, but is among the lines of run 2.1; put the lines of one run"),
     (put("schema", 1), "3: "),
     (put("remark", "x"), '3: "remark" is not a key of this line; '),
     (put("arguments", None), '3: "arguments" is null; it has to be an object'),
@@ -163,19 +163,19 @@ def test_a_bad_event_is_refused(tmp_path: Path, change: Callable[[Said], object]
 LINES = [
     (b"", "3: the line is empty; remove it"),
     (b"   ", "3: the line is empty; remove it"),
-    (b"[1, 2]", "3: it is not a JSON object; write one object per line"),
-    (b"null", "3: it is not a JSON object; write one object per line"),
+    (b"[1, 2]", "3: the line is not a JSON object; write one object per line"),
+    (b"null", "3: the line is not a JSON object; write one object per line"),
     (b"not json", "3: not JSON: Expecting value at column 1; write one object per line"),
     (b'{"run": "2.1"', "3: not JSON: "),
     (b'{"run": "2.1", "run": "2.1"}', '3: "run" occurs twice; write it once'),
     (b'{"run": "2.1", "number": NaN}', "3: NaN is not a JSON number; write a number"),
     (b'{"run": "2.1", "number": -Infinity}', "3: -Infinity is not a JSON number; write a number"),
-    (b'{"run": "2.1", "number": ' + b"1" * 5_000 + b"}", "3: a number in it is too long; give a log"),
+    (b'{"run": "2.1", "number": ' + b"1" * 5_000 + b"}", "3: a number in the line is too long; give a log"),
     (b'{"run": "\xff"}', "3: byte 10 is not UTF-8; give a log (docs/conformance.md)"),
     (b"\xef\xbb\xbf{}", "3: not JSON: "),
     (b'{"run": "' + b"x" * (1 << 20) + b'"}', "3: the line is longer than 1048576 bytes; give a log in NDJSON"),
-    (b"[" * 100_000, "3: it is nested too deeply; give a log (docs/conformance.md)"),
-    (b'{"a": ' * 100_000, "3: it is nested too deeply; give a log (docs/conformance.md)"),
+    (b"[" * 100_000, "3: the line is nested too deeply; give a log (docs/conformance.md)"),
+    (b'{"a": ' * 100_000, "3: the line is nested too deeply; give a log (docs/conformance.md)"),
 ]
 
 
@@ -194,11 +194,11 @@ DAMAGED: list[tuple[Callable[[str], str], str]] = [
     (lambda text: text[:-2], CUT),
     (lambda text: text[:-1], CUT),
     (lambda text: swapped(3, 4), "4: event number 2 does not follow 3; "),
-    (lambda text: swapped(1, 2), '1: it is no header, because "schema" is missing'),
+    (lambda text: swapped(1, 2), '1: the line is no header, because "schema" is missing'),
     (lambda text: taken(1, 2, 3, 3, 4), "4: event number 2 does not follow 2; "),
-    (lambda text: swapped(5, 18), "5: it belongs to run 3.1, but is among the lines of run 2.1"),
+    (lambda text: swapped(5, 18), "5: the line belongs to run 3.1, but is among the lines of run 2.1"),
     # Its header is gone: the second run stands among the lines of the first.
-    (lambda text: taken(*range(1, 14), *range(15, 27)), "14: it belongs to run 3.1, "),
+    (lambda text: taken(*range(1, 14), *range(15, 27)), "14: the line belongs to run 3.1, "),
     (lambda text: taken(*range(1, 27), 1), "27: run 2.1 occurs twice; give every run its own name"),
 ]
 

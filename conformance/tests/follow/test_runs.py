@@ -336,7 +336,7 @@ def test_a_log_holds_runs_one_after_the_other(tmp_path: Path) -> None:
         ({"protocol": "3.0"}, "kafka has no protocol 3.0"),
         ({"bug": "no_such"}, "no bug no_such; the bugs are: hw_off_by_one"),
         ({"given": {"NO_SUCH": "on"}}, "kafka has no entry or switch NO_SUCH"),
-        ({"given": {"transactions": "1"}}, "transactions=1: recorded runs cannot have it, or choose it at random"),
+        ({"given": {"transactions": "1"}}, "transactions=1: recorded runs cannot have this entry, or choose its value"),
         (
             {"protocol": "0.10", "given": {"enable_idempotence": "on"}},
             "Idempotent producers came with the record format",

@@ -98,7 +98,7 @@ def test_a_log_too_large_to_send_is_reported_and_the_others_are_followed(local_s
     found = followed(local_spark, [logs / "c-bug.ndjson"])
     assert found[0].why == (
         "logs/c-bug.ndjson: larger than 0 MiB, the largest log that is sent to an executor;"
-        " follow it without --engine spark, which reads line by line"
+        " follow it without --engine spark: then it is read line by line"
     )
 
 

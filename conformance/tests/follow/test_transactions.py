@@ -224,7 +224,7 @@ def test_a_model_with_queues_is_refused(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(reading, "MODELS", (*MODELS, name))
     header, *lines = recorded(TransactionsPlan("4.2", 1, events=3)).splitlines(keepends=True)
     said = json.loads(header) | {"model": name}
-    with pytest.raises(UsageError, match=f":1: {name} has sets or queues, which are not followed: "):
+    with pytest.raises(UsageError, match=f":1: {name} has sets or queues, which cannot be followed: "):
         followed(tmp_path, "".join([json.dumps(said) + "\n", *lines]))
 
 

@@ -204,11 +204,11 @@ def test_one_session_alone_is_exactly_once_since_4_5_if_kafka_14397_is_repaired(
         ("3.0", {"acks": Acks.ONE}, "Kafka's client refuses to start: idempotence needs acks=all; set --acks all"),
         ("3.0", {"acks": Acks.ZERO}, "Kafka's client refuses to start: idempotence needs acks=all; set --acks all"),
         ("3.0", {"retries": Retries.NONE}, "Kafka's client refuses to start: idempotence needs retries; set --retries"),
-        ("0.11", IDEMPOTENT, "as many requests in flight as batches are remembered; lower"),
+        ("0.11", IDEMPOTENT, "as many requests in flight as brokers remember batches; lower"),
         (
             "3.0",
             {"max_in_flight_requests_per_connection": 3},
-            "as many requests in flight as batches are remembered; lower",
+            "as many requests in flight as brokers remember batches; lower",
         ),
     ],
 )

@@ -307,7 +307,7 @@ def test_a_line_that_contradicts_the_window_says_why(window, line: Line, why: st
     ("line", "why"),
     [
         (disk(1, "abcdx"), "x is on disk before a line sends it"),
-        (Acked(1, 1, "c", 2, None), "c was acknowledged in only some states, and it is no longer known in which"),
+        (Acked(1, 1, "c", 2, None), "c was acknowledged in only some states, and in which is no longer known"),
     ],
 )
 def test_a_line_about_records_outside_the_window_is_undecided(window, line: Line, why: str) -> None:

@@ -49,14 +49,14 @@ def topic(**more: Any) -> dict[str, Any]:
         ('{"kind":"fault","n":1,"t":0,"what":"wipe","broker":1}', "2: unknown fault 'wipe' of broker 1; there are: "),
         ('{"kind":"fault","n":1,"t":0,"what":"client_read","records":[1]}', '2: "records" has to be a list of '),
         (message("Fetch", 1), '2: "body" has to be an object; '),
-        (message("Fetch", {}, broker=None), '2: "broker" has to be the number of a broker, or a controller; '),
-        (message("Fetch", {}, broker=-1), '2: "broker" has to be the number of a broker, or a controller; '),
+        (message("Fetch", {}, broker=None), '2: "broker" has to be the number of a broker, or name a controller; '),
+        (message("Fetch", {}, broker=-1), '2: "broker" has to be the number of a broker, or name a controller; '),
         (message("Fetch", {}, correlation=True), '2: "correlation" is true or false; it has to be a whole number'),
         (message("Metadata", {"topics": 1}), '2: "topics" has to be a list of objects; '),
         (message("Metadata", topic(replica_nodes=["1"])), '2: "replica_nodes" has to be a list of numbers; '),
         (message("Metadata", topic(isr_nodes=[1.5])), '2: "isr_nodes" has to be a list of numbers; '),
         (message("Produce", {"acks": 5, "topic_data": []}, kind="request"), "2: acks is 5; it has to be -1, 0 or 1"),
-        ('{"kind":"fault","n":1,"t":-2,"what":"x"}', "2: t is -2 after 0: lines in another order, or two recordings; "),
+        ('{"kind":"fault","n":1,"t":-2,"what":"x"}', "2: t is -2 after 0: the lines are out of order, or of"),
     ],
 )
 def test_a_defect_is_one_line(tmp_path: Path, conform: Any, line: str, complaint: str) -> None:

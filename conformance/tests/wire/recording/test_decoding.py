@@ -234,7 +234,7 @@ def test_a_batch_compressed_with_gzip_is_decoded() -> None:
 def test_a_compressed_batch_has_a_largest_size(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batches, "MOST_BYTES", 1 << 20)
     (found,) = batches_of(built(0, ["x" * (2 << 20)], attributes=GZIP), Bounded(b""))
-    assert found["undecoded"] == "compressed: gzip, with more than 1 MiB"
+    assert found["undecoded"] == "compressed: gzip, and more than 1 MiB when decompressed"
     cut = built(0, ["x"], attributes=GZIP)
     (found,) = batches_of(cut[:8] + struct.pack(">i", len(cut) - 16) + cut[12:-4], Bounded(b""))
     assert found["undecoded"] == "compressed: gzip, and cut off"
