@@ -110,7 +110,7 @@ class CheckedProperty(pytest.Item):
     parent: Checked
 
     def runtest(self) -> None:
-        """Run the search if it has not run yet, and pass, skip or fail by the verdict on this property."""
+        """Run the search if it has not run yet, and pass, skip or fail, depending on the verdict on this property."""
         import isrcheck
 
         try:
