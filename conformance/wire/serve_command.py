@@ -39,7 +39,7 @@ OPTIONS = (
     Option("--port N", "port of broker 0; the others follow (default: any free ones)", integer, default=0),
     Option(
         "--advertise N",
-        "port of broker 0 that clients get, if a proxy has it; the others follow (default: where it listens)",
+        "tell clients this port for broker 0, if a proxy has it; the others follow (default: where brokers listen)",
         integer,
         default=0,
     ),

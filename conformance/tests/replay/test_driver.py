@@ -144,7 +144,7 @@ def test_an_impossible_checkpoint_is_reported():
         *steps_in("leader_handles_fetch 0 from 1; leader_handles_fetch 0 from 2; broker_crashes 0"),
     ]
     with pytest.raises(
-        UntimelyError, match="restarts broker 0 with a checkpointed high watermark of 1, which it has not"
+        UntimelyError, match="restarts broker 0 with a checkpointed high watermark of 1, but the broker has not"
     ):
         timing_of(trace_of([*steps, "broker_restarts 0 checkpoint 1"]))
 
