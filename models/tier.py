@@ -45,8 +45,8 @@ from isrcheck.models.language.model import assemble
 class Seeding(IntEnum):
     """SEEDING: what the leader's retention does about highestOffsetInRemoteStorage before it adds up sizes.
 
-    NEVER: it takes the value as it is, -1 in a log that was just loaded. IF_UNKNOWN: it asks the remote log metadata
-    if the value is -1 (KAFKA-20732). ALWAYS: it asks each time, so that an old value cannot be used.
+    NEVER: retention takes the value as it is (-1 in a log that was just loaded). IF_UNKNOWN: if the value is -1, it
+    asks the remote log metadata (KAFKA-20732). ALWAYS: it asks each time, so that an old value cannot be used.
     """
 
     NEVER = 0
@@ -295,8 +295,8 @@ def has_to_build(s, follower):
 
 @action(shows="{follower}")
 def follower_fetches(s, follower: Replica):
-    """The follower truncates where its log differs from the leader's; or, if it ends before the leader's log start,
-    begins there; or appends the leader's records and learns the high watermark and the log start.
+    """The follower truncates where its log differs from the leader's; or, if its log ends before the leader's start,
+    begins at that start; or appends the leader's records and learns the high watermark and the log start.
 
     Kafka: AbstractFetcherThread.processFetchRequest, fetchOffsetAndTruncate, ReplicaFetcherThread.processPartitionData.
     """
@@ -463,7 +463,7 @@ def begin_anew(s, follower):
 @action(shows="{follower}")
 def follower_crashes_before_epochs(s, follower: Replica):
     """The broker restarts with the truncated log, and with the high watermark that it wrote to disk after the
-    truncation; with an earlier high watermark it would begin there, and build its state again."""
+    truncation; after an earlier checkpoint it would begin at that offset, and build its state again."""
     require(s.crashes_so_far < s.crashes)
     require(can_build(s, follower))
     truncate_for_remote_state(s, follower, fetch_start_offset(s, follower))
@@ -485,8 +485,8 @@ def follower_crashes_before_producer_snapshot(s, follower: Replica):
 
 @action(shows="{follower}")
 def follower_resumes_out_of_range(s, follower: Replica):
-    """Before a follower that failed has tried again, retention has moved the leader's log start beyond its fetch
-    offset: OFFSET_OUT_OF_RANGE. It continues at its log end or, if that is lower, at the leader's log start.
+    """Before a follower that failed has tried again, retention has moved the leader's log start beyond the fetch
+    offset: OFFSET_OUT_OF_RANGE. The follower continues at its log end, but not below the leader's log start.
 
     Kafka: AbstractFetcherThread.fetchOffsetAndTruncate, offsetToFetch = max(leaderStartOffset, replicaEndOffset).
     """
@@ -564,7 +564,7 @@ def next_segment(s):
 
 @action
 def leader_uploads_segment(s):
-    """The segment is closed and committed. Its index of epochs is the leader's epoch cache up to its end.
+    """The segment is closed and committed. Its index of epochs is the leader's epoch cache up to the segment's end.
 
     Kafka: RLMCopyTask.copyLogSegment.
     """
@@ -674,7 +674,7 @@ def size_breaching_segments(s):
 
 
 def breaches_size(s, segment):
-    """RemoteLogRetentionHandler.isSegmentBreachedByRetentionSize: it is one of the oldest valid segments."""
+    """RemoteLogRetentionHandler.isSegmentBreachedByRetentionSize: it is one of the oldest valid ones, to be deleted."""
     return (
         is_in_lineage(s, segment)
         and not is_below_log_start(s, segment)
@@ -697,7 +697,7 @@ def retained_from(s):
 
 def is_unreferenced(s, segment, new_log_start_offset):
     """RemoteLogRetentionHandler.deleteLogSegmentsDueToLeaderEpochCacheTruncation: all epochs of the segment are before
-    the first one that the leader knows."""
+    the first epoch that the leader knows."""
     return (
         is_remote(s, segment)
         and s.committed_epoch[end_of(s, segment) - 1] < earliest_epoch_from(s, new_log_start_offset)
