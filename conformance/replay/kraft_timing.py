@@ -118,7 +118,7 @@ ELECTIONS = (*ELECT_WITHOUT, *REASSIGNED, "controller_elects_preferred", "contro
 
 
 def assignment_of(steps: Sequence[Step], states: Sequence[State]) -> tuple[int, ...]:
-    """An order of the replicas with which Kafka makes the trace's elections. Raises UntimelyError if there is none.
+    """An order of the replicas with which Kafka makes the trace's elections. Raises UntimelyError without any order.
 
     An administrator who reassigns the partition names the new replicas in this order, too. The replicas to be removed
     come after the new replicas, by number, until they are removed; if the reassignment is cancelled, they stay there.
@@ -280,7 +280,7 @@ class _Reading:
             )
 
     def _before_proposal(self, position: int, step: Step, before: State) -> dict[int, int]:
-        """The leader, and the offset up to which the leader must read, to know that the follower is active and (since
+        """The leader, and the offset up to which the leader must read to know that the follower is active and (since
         3.5) that the fetching process is registered. The leader must not read a change of the partition that it has not
         read in the trace. Raises UntimelyError if there is no such offset.
         """

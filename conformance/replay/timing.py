@@ -180,7 +180,7 @@ def _must_have_room(before: State, position: int, step: Step) -> None:
         raise UntimelyError(
             f"step {position} sends another record while {unanswered} are unanswered, with max_in_flight_requests="
             f"{before.max_in_flight_requests}; Kafka's producer waits for all answers, the model's producer only for"
-            " those to records that it has not given up"
+            " answers to records that it has not given up"
         )
 
 

@@ -1,6 +1,6 @@
 """How check, trace, conform and isrcheck are declared and run: options, subcommands, exit codes, errors, Ctrl-C.
 
-A command is declared as a Python value. From this value comes the parser, which turns the words of a command line into
-parsed values, or prints one line on stderr and ends with an exit code.
+A command is declared as a Python value. With this value, the words of a command line are turned into parsed values; bad
+words end the command, with one line on stderr and an exit code.
 May import: models.
 """

@@ -9,7 +9,7 @@ an event in its queue, some time later; the new leader loads the state from its 
 Kafka: CoordinatorRuntime, CoordinatorPartitionWriter, CoordinatorLoaderImpl (KIP-848, KIP-932).
 
 Left out: the replication itself, which the model `kafka` has. Here every replica stays in the ISR, so that each of them
-may be elected, and holds what is committed; a follower cuts, in one step, its log to what the leader's log has too.
+may be elected, and holds what is committed; in one step, a follower cuts its log where the leader's log differs.
 Also left out: several groups of a partition; transactional offset commits; records of different operations in one
 operation's batch that does not fit (non-atomic writes); read operations; expiry and compaction; an operation that fails
 after it has changed the state (its own callback reverts that); errors of an append other than NOT_LEADER_OR_FOLLOWER;
@@ -199,7 +199,7 @@ def coordinator_handles_commit(s, broker: Replica):
 
 @action
 def coordinator_handles_member(s, broker: Replica):
-    """ConsumerGroupHeartbeat: a record of a consumer group. In the coordinator's memory, it is not classic yet."""
+    """ConsumerGroupHeartbeat: a record of a group that is a consumer group in the coordinator's memory."""
     require(s.service == Service.GROUP)
     require(s.is_active[broker])
     require(s.next_write < s.writes)
@@ -390,7 +390,7 @@ def diverges(s, follower, offset):
 
 @action
 def follower_truncates(s, follower: Replica):
-    """The follower cuts its log where the leader's differs. Nobody is told that the follower's high watermark falls."""
+    """The follower cuts its log where the leader's differs. Nobody learns that the follower's high watermark falls."""
     require(follows_the_leader(s, follower))
     require(any(diverges(s, follower, offset) for offset in range(s.writes)))
     for offset in range(s.writes):

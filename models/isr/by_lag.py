@@ -98,7 +98,7 @@ def producer_writes(s, count: Written):
 
 @action
 def follower_fetches(s):
-    """The leader learns where the follower's log ends, and whether it has all that existed at the previous fetch."""
+    """The leader learns where the follower's log ends, and whether all that existed at the previous fetch is in it."""
     require(not s.has_fetched)
     require(not s.has_stopped)
     s.has_fetched = True

@@ -43,8 +43,8 @@ class Role(IntEnum):
 class VoteRule(IntEnum):
     """VOTE_RULE: which candidates a voter votes for.
 
-    NEWEST_LOG: whose last entry has a later epoch than the voter's, or the same epoch and no smaller offset (Raft).
-    LONGEST_LOG: whose log is no shorter than the voter's. ANY_LOG: all. The last two are mistakes that lose records.
+    NEWEST_LOG (Raft): those whose last entry has a later epoch than the voter's, or the same and no smaller offset.
+    LONGEST_LOG: those whose log is no shorter than the voter's. ANY_LOG: all. These two are mistakes that lose records.
     """
 
     NEWEST_LOG = 0
@@ -245,7 +245,7 @@ def become_candidate(s, r):
 
 
 def become_leader(s, r):
-    """The replica leads, knows nothing of other logs, and (LEADER_CHANGE_RECORD) appends an entry of its epoch."""
+    """The replica leads, knows nothing of other logs and, with LEADER_CHANGE_RECORD, appends an entry of its epoch."""
     s.role[r] = Role.LEADER
     s.leader[r] = r
     s.votes[r].clear()

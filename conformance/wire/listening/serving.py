@@ -68,7 +68,7 @@ class Faults:
 class Address:
     """Where the brokers listen: a host, and the port of broker 0 (0: the system chooses).
 
-    `advertised` is the port of broker 0 that clients are told (0: `port`). The other brokers have the next ports.
+    `advertised` is the port of broker 0 that clients receive (0: `port`). The other brokers have the next ports.
     """
 
     host: str

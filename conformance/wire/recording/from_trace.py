@@ -127,7 +127,7 @@ class _Script:
         return [*(f"hold {rule} after begun until released" for rule in rules), *self._comments(numbers)]
 
     def _fetches(self) -> Iterator[str]:
-        """The rules that hold each follower's fetches from each leader of the trace, also if no fetch arrives there."""
+        """The rules that hold each follower's fetches from each leader, even if no such fetch arrives in the trace."""
         steps = [step for step in self._trace.steps if step.action in LEADERS]
         first = self._names.first_broker
         for leader in sorted({self._names.brokers(step)[LEADERS[step.action]] for step in steps}):

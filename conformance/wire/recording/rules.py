@@ -172,7 +172,7 @@ class _Words:
         if word == "client":
             if not is_client:
                 raise self._error(
-                    "client: requests go to brokers and controllers, and responses come from them; name such a node"
+                    "client: only brokers and controllers get requests and send responses; name a broker or controller"
                 )
             return Party(None, self._next("name the client by its client id"))
         if word == "broker":
@@ -301,8 +301,8 @@ class Holding:
             self._begin(rule)
 
     def _see(self, message: Message) -> list[_Active]:
-        """Begin the rules whose `after` names this message, and end those whose `until` does. Return the rules that
-        begin now: they hold only later messages."""
+        """Begin the rules whose `after` names this message, and end the rules whose `until` names it. Return the rules
+        that begin now: they hold only later messages."""
         begun = []
         for each in self._rules:
             rule = each.rule

@@ -72,7 +72,7 @@ def initiate_probe(s):
 
 @action
 def pass_token(s, node: Node):
-    """A node passes the token on; a black node makes it black. An active node may only if it or the token is black."""
+    """A node passes the token on; a black node makes it black. An active node may if it or the token is black."""
     require(node != 0)
     require(s.token_position == node)
     require(not s.active[node] or s.color[node] == Color.BLACK or s.token_color == Color.BLACK)

@@ -64,7 +64,7 @@ def test_a_script_is_read(tmp_path):
         ("hold fetch to broker 7 until released", "7: there is no such node; the nodes are 1, 2, controller (--node)"),
         (
             "hold fetch to client a until released",
-            "client: requests go to brokers and controllers, and responses come from them; name such a node",
+            "client: only brokers and controllers get requests and send responses; name a broker or controller",
         ),
         (
             "hold fetch from controller until released",
