@@ -64,7 +64,7 @@ def trace(path: str | os.PathLike[str], model: str | os.PathLike[str] | None = N
 
 
 def recheck(path: str | os.PathLike[str], model: str | os.PathLike[str] | None = None) -> Recheck:
-    """Take the steps of the trace in a file again, and return whether the current model still allows the trace, and
+    """Take the steps of the trace in a file again, and return whether the current model still allows the trace, with
     the reason.
 
     For a trace of your own model, `model` is the model's file, which is run. Raises UsageError if it cannot be decided

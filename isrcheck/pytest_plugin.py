@@ -42,7 +42,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Declare the marker of these tests, so that `pytest -m isrcheck` selects them."""
+    """Declare the marker of the tests of models, so that `pytest -m isrcheck` selects them."""
     config.addinivalue_line("markers", f"{MARKER}: a property of a model, checked by isrcheck")
 
 

@@ -118,7 +118,7 @@ def is_permitted(instance: Instance, prop: Property, cells: Cells) -> bool:
 
 
 def asks(instance: Instance, prop: Property, premise: Function, cells: Cells) -> bool:
-    """Whether the premise of a `leads_to` property is true in a state. Raises ModelError if the premise has none."""
+    """Whether a `leads_to` property's premise is true in a state. Raises ModelError if the premise has no value."""
     return _ask(instance, prop, State(instance, cells), function=premise)
 
 

@@ -409,7 +409,7 @@ def truncate_for_remote_state(s, follower, start_offset):
 
 
 def restore_epochs(s, follower, segment, start_offset):
-    """Take the epochs from the segment's index: those that its uploader knew. Kafka: LeaderEpochFileCache.assign."""
+    """Take the epochs from the segment's index: epochs that its uploader knew. Kafka: LeaderEpochFileCache.assign."""
     for offset in range(s.log_size):
         if offset < start_offset and offset >= s.remote_epochs_from[segment] and offset >= s.log_start_offset[follower]:
             s.epoch_cache[follower][offset] = s.committed_epoch[offset]
@@ -885,7 +885,7 @@ def a_built_follower_leads(s):
 
 @sometimes(applies=lambda c: c.elections > 0)
 def a_later_leader_uploads(s):
-    """A remote segment has a record of a later epoch than the first."""
+    """A remote segment has a record of an epoch later than the first epoch."""
     return any(is_remote(s, segment_of(s, offset)) and s.committed_epoch[offset] > 0 for offset in range(s.log_size))
 
 

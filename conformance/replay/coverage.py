@@ -91,7 +91,7 @@ def spelled(coverage: Coverage) -> list[str]:
 
 
 def _ranges(lines: list[int]) -> str:
-    """Line numbers as text, with consecutive ones joined to ranges."""
+    """Line numbers as text; consecutive numbers are joined to a range."""
     parts: list[list[int]] = []
     for line in lines:
         if parts and line == parts[-1][-1] + 1:

@@ -118,7 +118,7 @@ ELECTIONS = (*ELECT_WITHOUT, *REASSIGNED, "controller_elects_preferred", "contro
 
 
 def assignment_of(steps: Sequence[Step], states: Sequence[State]) -> tuple[int, ...]:
-    """An order of the replicas with which Kafka makes the trace's elections. Raises UntimelyError without any order.
+    """An order of the replicas with which Kafka makes the trace's elections. Raises UntimelyError if every order fails.
 
     An administrator who reassigns the partition names the new replicas in this order, too. The replicas to be removed
     come after the new replicas, by number, until they are removed; if the reassignment is cancelled, they stay there.
@@ -297,7 +297,7 @@ class _Reading:
                 return {leader: offset}
         raise UntimelyError(
             f"step {position} lets broker {leader} propose broker {follower} for the ISR; Kafka's leader does not: it"
-            f" has read that broker {follower} is fenced or shuts down, or has not read of its registration"
+            f" has read that broker {follower} is fenced or shuts down, or has not read that the broker is registered"
         )
 
     def _before_stop(self, position: int, broker: int, before: State) -> dict[int, int]:

@@ -50,11 +50,11 @@ AT_THE_START = -1
 
 @dataclass(frozen=True)
 class Timing:
-    """When the driver has to act; a position is that of a state in the trace (0: the first).
+    """When the driver has to act; a position is the number of a state in the trace (0: the first).
 
     `pauses`: the positions after which time passes until every follower is slow. `checkpoints`: a position, and the
     broker that writes its high watermark after it. `checkpointed`: by broker, the checkpoint on its disk at the start,
-    if that is older than its high watermark. `slow`: the followers whose last fetches were long before the start.
+    if this checkpoint is below its high watermark. `slow`: the followers whose last fetches were long before the start.
     `kraft`: how far brokers have read the metadata log, in a cluster that has one.
     """
 
@@ -167,7 +167,7 @@ def _must_not_have_to_wait(trace: Trace, states: Sequence[State]) -> None:
 
 
 def _must_have_room(before: State, position: int, step: Step) -> None:
-    """Raise UntimelyError if the idempotent producer exceeds the number of requests in flight to the leader."""
+    """Raise UntimelyError if the idempotent producer has the most requests in flight to the leader already."""
     names = ("record", "leader") if step.action in SEND_AGAIN_TO else ("leader", "record")
     sent = dict(zip(names, step.ordinals, strict=False))
     unanswered = sum(

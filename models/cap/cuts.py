@@ -10,7 +10,7 @@ A read is one step, so it is linearizable if it has every record that was acknow
 anybody has read before. Kafka: ReplicaManager.appendRecords and fetchMessages, Partition.maybeIncrementLeaderHW,
 PartitionStateMachine, KIP-392.
 
-Left out: messages in flight, for which the other models are there: here a follower fetches and confirms an entry in one
+Left out: messages in flight, which the other models have; here a follower fetches and confirms an entry in one
 step with its leader, and the controller tells everybody on its side at once. Brokers do not fail.
 """
 

@@ -86,7 +86,7 @@ class State:
 
 @initial
 def group_subscribes(configuration):
-    """The group has subscribed. The partition is empty, or is added later: then the group must get all its records."""
+    """The group has subscribed. The partition is empty, or added later; then it must be read from its start."""
     yield {
         "exists": not configuration.partition_is_added,
         "first_offset": 0 if configuration.partition_is_added else NONE,

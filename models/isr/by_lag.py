@@ -151,7 +151,7 @@ def tick_passes(s):
 
 
 def keeps_up(s):
-    """At every fetch, the follower had the records that were there at the fetch before."""
+    """At every fetch, the follower had all records that existed at the previous fetch."""
     return not s.is_late and not s.has_stopped
 
 

@@ -122,7 +122,7 @@ def truncate_to(s, follower, end_offset, epoch):
 def sender_learns_of_epoch(s, sender: Voter, other: Replica):
     """A candidate that asks for votes learns of a later epoch. A leader asks nobody, so it learns only from requests.
 
-    KIP-595, Leader Progress Timeout, calls a leader that has not learned of a later epoch a zombie leader. Left out:
+    A leader that has not learned of a later epoch is a zombie leader in KIP-595, Leader Progress Timeout. Left out:
     the answers to BeginQuorumEpoch, which since KIP-853 a leader repeats for every voter that does not fetch.
     """
     require(s.role[sender] == Role.CANDIDATE or s.role[sender] == Role.PROSPECTIVE)

@@ -166,7 +166,7 @@ def can_reach(s, a, b):
 
 
 def is_majority(s, count):
-    """More than half of the voters. Kafka: VoterSet, half of the size plus one."""
+    """`count` is more than half of the voters. Kafka: VoterSet, half of the size plus one."""
     return 2 * count > len(Voter)
 
 
@@ -177,7 +177,7 @@ def follows(s, follower, leader):
 
 
 def hears_from_leader(s, r):
-    """Some leader reaches the replica, and is not outdated: the replica gets its heartbeats or answers to fetches."""
+    """A leader that is not outdated reaches the replica, which gets the leader's heartbeats or answers to fetches."""
     return any(
         is_leader(s, other) and other != r and s.epoch[other] >= s.epoch[r] and can_reach(s, other, r)
         for other in Voter

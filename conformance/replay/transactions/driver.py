@@ -53,8 +53,8 @@ COMPLETE = (TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT)
 
 
 def why_nobody_answers(trace: Trace) -> str | None:
-    """Why the trace cannot be replayed: a producer learns of an outcome before Kafka answers with it (the first step in
-    which this happens). None if there is no such step.
+    """Why the trace cannot be replayed: the first step in which a producer learns of an outcome before Kafka answers
+    with it. None if there is no such step.
     """
     handled: int | None = None
     answered: set[int] = set()
@@ -539,7 +539,7 @@ class TransactionsDriver(Acts):
         self.seen.late_end_txn = self.spare_end_txns[producer].pop(0)
 
     def coordinator_handles_late_end_txn(self) -> None:
-        """A late EndTxn arrives, or an equal EndTxn instead, if a producer awaits the answer to it."""
+        """A late EndTxn arrives; if a producer awaits the answer to an equal EndTxn, that one arrives instead."""
         late, self.seen.late_end_txn = self.seen.late_end_txn, None
         (content,) = [message.payload for message in self.system.messages if message.number == late]
         for number, producer in enumerate(self.system.producers):

@@ -47,7 +47,7 @@ class Room:
         self._left = most
 
     def reserve(self, size: int) -> bool:
-        """Reserve this many bytes and return True, or return False if there are not so many."""
+        """Reserve this many bytes and return True; return False if fewer bytes are left."""
         if size > self._left:
             return False
         self._left -= size

@@ -195,7 +195,7 @@ class _Words:
     def _milliseconds(self) -> int:
         number = self._next("write by N ms")
         if not (number.isascii() and number.isdecimal() and len(number) <= 9 and 1 <= int(number) <= MOST_MS):
-            raise self._error(f"{number}: not a length of a delay; give 1 to {MOST_MS} ms")
+            raise self._error(f"{number}: not a valid delay; give 1 to {MOST_MS} ms")
         self._must("ms", "the delay is not in milliseconds; write, for example, by 200 ms")
         return int(number)
 
@@ -279,7 +279,7 @@ class Holding:
                 self._begin(each)
 
     async def admit(self, message: Message, frame: bytes, ended: asyncio.Event) -> None:
-        """Wait until the rules let a message pass. Raises DroppedError if its connection ends before."""
+        """Wait until the rules let a message pass. Raises DroppedError if the connection ends first."""
         begun = self._see(message)
         for each in self._rules:
             if each not in begun and each.takes(message):

@@ -138,7 +138,7 @@ class Lines:
 
 
 def main(path: str, entries: BinaryIO) -> int:
-    """Write all entries to the end of a file; returns the exit code."""
+    """Append all entries to a file. Return the exit code."""
     try:
         with Path(path).open("a", encoding="utf-8") as file:
             lines = Lines(file)

@@ -358,8 +358,8 @@ class Producing:
         if not is_same or real.sequence != own.sequence:
             epoch = "the same epoch" if is_same else "another epoch"
             raise ClientError(
-                f"{otherwise(position)}: it gives record {arrival.value} number {real.sequence} in {epoch}, the trace's"
-                f" producer gives it number {own.sequence}"
+                f"{otherwise(position)}: it gives record {arrival.value} number {real.sequence} in {epoch}, but"
+                f" the trace's producer gives it number {own.sequence}"
             )
         self._identities[ours] = theirs
 

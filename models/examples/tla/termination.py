@@ -108,5 +108,5 @@ def safe(s):
 
 @always_step
 def quiescence(before, after):
-    """A computation that has terminated stays so."""
+    """A computation that has terminated stays terminated."""
     return not terminated(before) or terminated(after)

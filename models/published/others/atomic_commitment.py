@@ -241,7 +241,7 @@ def participant_aborts_on_timeout(s, p: Participant):
 
 @terminal
 def everybody_is_dead(s):
-    """Only when all are dead is no step left. The model files have CHECK_DEADLOCK FALSE."""
+    """Everybody is dead; every other state has a step. The model files have CHECK_DEADLOCK FALSE."""
     return s.coordinator_is_faulty and all(s.is_faulty[p] for p in Participant)
 
 

@@ -270,7 +270,7 @@ def is_in(number, b):
 
 
 def weight(s, b):
-    """The value of a broker's digit in a number of `Incarnations`."""
+    """The weight of a broker's digit in a number that stands for `Incarnations`."""
     base = s.lossless_shutdowns + s.lossy_shutdowns + 1
     return 1 if b == 0 else base if b == 1 else base * base if b == 2 else base * base * base
 
@@ -1147,7 +1147,7 @@ def broker_0_leads(s):
 
 @terminal
 def faults_are_used_up(s):
-    """Only when all faults are used up may no step be left (TLC ran with -deadlock)."""
+    """All faults are used up; every other state has a step (TLC ran with -deadlock)."""
     return (
         s.lossless_shutdowns_so_far == s.lossless_shutdowns
         and s.lossy_shutdowns_so_far == s.lossy_shutdowns

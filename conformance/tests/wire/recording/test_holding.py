@@ -71,7 +71,7 @@ def test_a_script_is_read(tmp_path):
             "controller: a controller that sends requests is named with its id; write controller-ID",
         ),
         ("delay fetch until released", "the delay has no length; write, for example, by 200 ms"),
-        ("delay fetch by 0 ms", "0: not a length of a delay; give 1 to 3600000 ms"),
+        ("delay fetch by 0 ms", "0: not a valid delay; give 1 to 3600000 ms"),
         ("delay fetch by 1 s", "the delay is not in milliseconds; write, for example, by 200 ms"),
         ("hold fetch until released now", "now: it does not belong here; write hold MESSAGE until MOMENT, or delay"),
     ],
