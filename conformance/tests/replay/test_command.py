@@ -378,7 +378,7 @@ def driver_that(observe: str) -> str:
         (driver_that("return {'isr': [None, (None,) * 3, None]}"), "observe never returned the value of a variable"),
         (
             driver_that("return {'is_up': ('y', 'y', 'n')}"),
-            "observe returned ('y', 'y', 'n') for is_up; in a tuple, give",
+            "observe returned ('y', 'y', 'n') for is_up; a tuple must have",
         ),
     ],
 )
