@@ -1,4 +1,4 @@
-"""The command `isrcheck`: runs check, trace and conform, and forms of them such as doctor, under one name."""
+"""The command `isrcheck`: runs the commands check, trace and conform, and shortcuts such as doctor (`check doctor`)."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ FORMS = {
 
 
 def main() -> int:
-    """Run `isrcheck` and return its exit code. If the first word is neither a command nor a form, isrcheck/cli.py reads
-    the words."""
+    """Run `isrcheck` and return its exit code. If the first word is neither in COMMANDS nor in FORMS, isrcheck/cli.py
+    reads the command line."""
     name = sys.argv[1] if len(sys.argv) > 1 else ""
     if name in FORMS:
         name = FORMS[name][0]

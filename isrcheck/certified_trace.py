@@ -25,8 +25,8 @@ HEIGHT = 640
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Trace(ReadableTrace):
-    """A path of a model (an initial state and steps), and the verdict on a property at the end of the path, or on its
-    `loop`.
+    """A path of a model (an initial state and steps), and the verdict on a property: at the end of the path or, if the
+    path ends in a `loop`, on the endless behaviour.
 
     `certified` is the same trace in the form that `isrcheck.traces` and `isrcheck.conformance` use.
     """
@@ -64,8 +64,8 @@ def trace(path: str | os.PathLike[str], model: str | os.PathLike[str] | None = N
 
 
 def recheck(path: str | os.PathLike[str], model: str | os.PathLike[str] | None = None) -> Recheck:
-    """Take the steps of the trace in a file again, and return whether the current model still allows the trace, and
-    why.
+    """Take the steps of the trace in a file again, and return whether the current model still allows the trace, with
+    the reason.
 
     For a trace of your own model, `model` is the model's file, which is run. Raises UsageError if it cannot be decided
     whether the model allows the trace.

@@ -64,7 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
 def copy_to(folder: str | os.PathLike[str]) -> list[Path]:
     """Copy the examples into a folder, which is created if it does not exist. Nothing is overwritten.
 
-    Returns the paths of the files. Raises UsageError if a different file has one of the names, or writing fails.
+    Returns the paths of the files. Raises UsageError if a file exists with other contents, or writing fails.
     """
     target = Path(folder)
     contents = {target / name: content for name, content in _contents()}

@@ -32,7 +32,7 @@ def instance_of(model: Named, protocol: str | None, values: Mapping[str, Value],
     """Return the instance of a model under a protocol and a configuration. Raises UsageError."""
     if isinstance(model, Instance):
         if protocol is not None or values or swaps:
-            raise UsageError("an instance already fixes protocol and configuration; leave both out, or give the model")
+            raise UsageError("an instance already fixes protocol and configuration; leave them out, or give its model")
         return model
     loaded, named = (model, None) if isinstance(model, Model) else _named(model)
     if named is not None and protocol is not None and named != protocol:
@@ -41,7 +41,7 @@ def instance_of(model: Named, protocol: str | None, values: Mapping[str, Value],
 
 
 def values_of(model: Model, values: Mapping[str, Value]) -> dict[str, int]:
-    """Return the number for each entry in `values`, whose names are the model's or Kafka's. Raises UsageError."""
+    """Return each entry's value as a number; the names in `values` are the model's or Kafka's. Raises UsageError."""
     numbers: dict[str, int] = {}
     for name, value in values.items():
         entry = entry_of(model, name, is_switch=False)

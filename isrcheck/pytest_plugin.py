@@ -42,7 +42,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Declare the marker of these tests, so that `pytest -m isrcheck` selects them."""
+    """Declare the marker of the tests of models, so that `pytest -m isrcheck` selects them."""
     config.addinivalue_line("markers", f"{MARKER}: a property of a model, checked by isrcheck")
 
 
@@ -110,7 +110,7 @@ class CheckedProperty(pytest.Item):
     parent: Checked
 
     def runtest(self) -> None:
-        """Run the search if it has not run yet, and pass, skip or fail by the verdict on this property."""
+        """Run the search if it has not run yet, and pass, skip or fail, depending on the verdict on this property."""
         import isrcheck
 
         try:

@@ -69,7 +69,7 @@ class Outcome(Generic[RunOf]):
         print("\n\n".join([str(self), *(f"{name}\n{trace}" for name, trace in self.traces.items())]))
 
     def _repr_html_(self) -> str:
-        """Return the report for a notebook, with the page of each trace folded up."""
+        """Return the report as HTML for a notebook, with the page of each trace below a heading that opens it."""
         folded: list[str] = [
             f"<details><summary>{html.escape(name)}</summary>{trace._repr_html_()}</details>"
             for name, trace in self.traces.items()
@@ -82,8 +82,9 @@ class Result(Outcome[Run]):
 
     @property
     def exit_code(self) -> int:
-        """The exit code of `check` for this result: 0 if no property is violated, 12 if one that must always hold is,
-        11 if there is only a deadlock, 13 if only a possibility or liveness property is violated."""
+        """The exit code of `check` for this result: 12 if a property that must always hold is violated, or else 11
+        if there is a deadlock, or else 13 if a possibility or liveness property is violated; 0 if nothing is violated,
+        10 for UNREACHABLE, 3 for UNDECIDED."""
         return exit_code(self.run.word, strict=False, found=self.run.verdicts)
 
     @property
@@ -98,7 +99,7 @@ class Result(Outcome[Run]):
 
     @property
     def depth(self) -> int:
-        """The number of steps up to which every state was checked; -1 if not even the initial states were."""
+        """The number of steps up to which every state was checked; -1 if some initial states were not checked."""
         return self.run.exploration.judged
 
     @property
@@ -150,8 +151,8 @@ class SimulationResult(Outcome[report.SimulationRun]):
 
     @property
     def exit_code(self) -> int:
-        """The exit code of `check MODEL --simulate` for this result: that of a violation if there is one, or else 3
-        (undecided)."""
+        """The exit code of `check MODEL --simulate` for this result: as for a search if a property is violated, and
+        otherwise 3 (undecided)."""
         return exit_code_of(self.run, strict=False)
 
     def as_object(self) -> dict[str, Any]:

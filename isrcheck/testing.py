@@ -107,8 +107,8 @@ def legal_values(
     wanted: Mapping[str, int],
     swaps: Mapping[str, str] | None = None,
 ) -> dict[str, int]:
-    """Return the `fixed` values, and each of the `wanted` values that contradicts neither these nor the wanted values
-    before it."""
+    """Return the `fixed` values, extended by the `wanted` values one after another: a wanted value that contradicts the
+    values so far is left out."""
     values = dict(fixed)
     for name, value in wanted.items():
         try:
@@ -147,8 +147,8 @@ def walks(instance: Instance, steps: int = STEPS) -> st.SearchStrategy[Trace]:
 
 
 def judged_walks(instance: Instance, property_name: str, steps: int = STEPS) -> st.SearchStrategy[Trace]:
-    """Return a strategy for walks with a verdict on a property. A walk ends where the property is VIOLATED, PERMITTED
-    or REACHED for the first time; on every other walk, the property HOLDS ON THIS PATH.
+    """Return a strategy for walks with a verdict on a property. A walk ends where the verdict is VIOLATED, PERMITTED
+    or REACHED for the first time; the verdict on every other walk is HOLDS ON THIS PATH.
 
     If the property says that a state must be reachable, a walk that does not reach it shows nothing, and is drawn
     again. Walks that break a promise can be rare: `isrcheck.check` finds a shortest one. Raises UsageError if the model
@@ -310,8 +310,8 @@ def state_machine(
     `driver` makes a system for each run: usually it is a class with `begin`, `take` and `observe`. `properties` names
     properties of states to watch in the model. `out` is the folder for the trace of a failure, and `steps` the largest
     number of steps of a run. `enabled` is a function that returns the numbers of the enabled steps in a state (None:
-    plain Python computes them). `base` is a class that prepares steps in another way. Raises UsageError for an
-    unknown property.
+    plain Python computes them). `base` is ModelAndSystem or a subclass that overrides its methods. Raises
+    UsageError for an unknown property, or a property of transitions.
     """
     for name in properties:
         if property_of(instance, name).of_steps:
@@ -349,7 +349,7 @@ def _enabled(instance: Instance, cells: Cells) -> frozenset[int]:
 
 
 def zz_the_model_has_ended(self: ModelAndSystem, data: st.DataObject) -> None:
-    """Do nothing: the rule for states without an enabled step, where Hypothesis also needs a rule.
+    """Do nothing. Hypothesis needs a rule for every state, and for a state without an enabled step this is the rule.
 
     Hypothesis orders rules by their arguments and names, and shrinks towards the first rule: this rule has to be the
     last.
@@ -366,7 +366,7 @@ def _rule(slot: int) -> Callable[..., None]:
 
 
 def find(machine: type[ModelAndSystem], examples: int = EXAMPLES, steps: int = STEPS) -> Failure | None:
-    """Run a machine `examples` times with at most `steps` steps. Return the shrunk failure, if there is one."""
+    """Run a machine `examples` times with at most `steps` steps. Return the shrunk failure, or None."""
     try:
         run_state_machine_as_test(
             machine,

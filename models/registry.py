@@ -1,6 +1,6 @@
 """The built-in models by name, and the loader for a user's own model.
 
-A name such as `kafka` or `examples/two_phase_commit` is that of a model; `published/kip_101` is the protocol `kip_101`
+A name such as `kafka` or `examples/two_phase_commit` means a model; `published/kip_101` means the protocol `kip_101`
 of the model `published`.
 """
 

@@ -95,7 +95,7 @@ def holds(instance: Instance, prop: Property, cells: Cells) -> bool:
 
 
 def holds_step(instance: Instance, prop: Property, before: Cells, step: Step, after: Cells) -> bool:
-    """Whether a property of transitions is true of this one. Raises ModelError if the property cannot be evaluated."""
+    """Whether a property of transitions is true of `step`. Raises ModelError if the property cannot be evaluated."""
     arguments: list[Any] = [State(instance, before), State(instance, after)]
     if len(prop.function.parameters) == 3:
         arguments.append(Taken(instance, step))
@@ -118,7 +118,7 @@ def is_permitted(instance: Instance, prop: Property, cells: Cells) -> bool:
 
 
 def asks(instance: Instance, prop: Property, premise: Function, cells: Cells) -> bool:
-    """Whether the premise of a `leads_to` property is true in this state. Raises ModelError if it has no value."""
+    """Whether a `leads_to` property's premise is true in a state. Raises ModelError if the premise has no value."""
     return _ask(instance, prop, State(instance, cells), function=premise)
 
 

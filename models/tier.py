@@ -887,7 +887,7 @@ def a_built_follower_leads(s):
 
 @sometimes(applies=lambda c: c.elections > 0)
 def a_later_leader_uploads(s):
-    """A remote segment has a record of a later epoch than the first."""
+    """A remote segment has a record of an epoch later than the first epoch."""
     return any(is_remote(s, segment_of(s, offset)) and s.committed_epoch[offset] > 0 for offset in range(s.log_size))
 
 

@@ -32,7 +32,7 @@ class Divergence:
     why: str = ""
 
     def lines(self, trace: Trace) -> list[str]:
-        """The report: the step, the variable, and the difference between the two states."""
+        """The report: the step, the variable, and the difference between system and model."""
         at = f"diverges after {trace.spell_position(self.position)}" if self.position else "diverges in the first state"
         if self.variable is None:
             return [f"{at}: the system refuses the step: {self.why}"]
@@ -87,7 +87,7 @@ def compared(instance: Instance, cells: Cells, observed: Mapping[str, Any]) -> t
             raise UsageError(f"observe returned {name}, but {instance.model.name} has no such variable; leave it out")
         in_a_row = isinstance(value, tuple) and len(value) == layout.count
         if in_a_row and not all(cell is None or isinstance(cell, int) for cell in value):
-            raise UsageError(f"observe returned {value!r} for {name}; in a tuple, give the values of all its cells")
+            raise UsageError(f"observe returned {value!r} for {name}; a tuple must have a number or None for each cell")
         for offset, cell in enumerate(value if in_a_row else _flat(layout, value, layout.sizes)):
             if cell is not None:
                 inserted[layout.offset + offset] = cell

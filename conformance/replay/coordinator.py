@@ -39,7 +39,7 @@ def name_of(write: int) -> str:
 
 
 def number_of(name: str) -> int:
-    """The number of the write with that name."""
+    """The number of the write with this name in the model."""
     return ord(name) - ord("a")
 
 
@@ -103,7 +103,7 @@ TIMED = (FETCHES, ADVANCES, LOADS)
 
 
 def why_no_cluster_follows(trace: Trace) -> str | None:
-    """Why a cluster cannot follow the trace, with the first step that is impossible; None if it can."""
+    """Why a cluster cannot follow the trace, with the first impossible step; None if a cluster can follow it."""
     replicas = range(trace.instance.configuration.replicas)
     known_ends = {(leader, follower): 0 for leader in replicas for follower in replicas}
     for position, step in enumerate(trace.steps, start=1):
@@ -150,7 +150,7 @@ def _diverges(state: State, follower: int) -> bool:
 
 
 def _is_valid(state: State, broker: int) -> bool:
-    """Whether a broker's log has only commits of offsets after the group's conversion to a classic group."""
+    """Whether all records after the group's conversion to a classic group, if there is one, are commits of offsets."""
     kinds = [state.kind[write] for write in _log_of(state, broker)]
     return Kind.CLASSIC not in kinds or {*kinds[kinds.index(Kind.CLASSIC) + 1 :]} <= {Kind.COMMIT}
 
@@ -168,7 +168,7 @@ class CoordinatorDriver:
     cluster: CoordinatedCluster
 
     def __init__(self, bug: str | None = None) -> None:
-        """With `bug`, the clusters have a seeded bug."""
+        """`bug`: the name of the bug that is seeded in the clusters; None: no bug."""
         self.bug = bug
 
     def begin(self, trace: Trace) -> None:

@@ -61,7 +61,7 @@ class Coverage:
         }
 
     def untouched_lines(self) -> dict[Path, tuple[list[int], int]]:
-        """For each file of the cluster: the lines inside functions that never ran, and the number of all such lines."""
+        """By file of the cluster: the lines in functions that never ran, and the number of all lines in functions."""
         untouched = {}
         for path in sorted(CLUSTER.rglob("*.py")):
             lines = set(_lines_of(compile(path.read_text(encoding="utf-8"), str(path), "exec")))
@@ -91,7 +91,7 @@ def spelled(coverage: Coverage) -> list[str]:
 
 
 def _ranges(lines: list[int]) -> str:
-    """Line numbers as text, with consecutive ones joined to ranges."""
+    """Line numbers as text; consecutive numbers are joined to a range."""
     parts: list[list[int]] = []
     for line in lines:
         if parts and line == parts[-1][-1] + 1:

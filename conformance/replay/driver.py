@@ -51,7 +51,7 @@ class Driver:
     replay: Replay
 
     def __init__(self, bug: str | None = None, logs: Path | None = None) -> None:
-        """`bug`: the bug that the clusters get; `logs`: a folder; each cluster keeps its logs in a subfolder of it."""
+        """`bug`: the bug seeded in the clusters; `logs`: a folder that gets a subfolder with each cluster's logs."""
         self.bug = bug
         self.logs = logs
         self.begun = 0
@@ -188,7 +188,7 @@ class Driver:
                 acts.finish_alter_isr(self.cluster, broker)
 
     def _give_up_late_fetches(self) -> None:
-        """Lose the fetches in flight of ended processes, except those that the model still has."""
+        """Lose the fetches in flight that ended processes have sent, except the fetches that the model still has."""
         if not self.configuration.late_fetches:
             return
         _, now = self._before_and_after("late_fetch_offset")

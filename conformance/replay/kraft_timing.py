@@ -1,16 +1,16 @@
 """When brokers read the metadata log, and in which order replicas are assigned, so that a cluster follows a trace.
 
 In:  a trace of `kafka` with KRaft. In the model, a broker has read up to the record of some partition epoch, a leader
-     may propose any follower for the ISR, whatever it has read about the brokers, and any valid broker may be elected.
+     may propose any follower for the ISR, whatever the leader has read, and any valid broker may be elected.
 Out: `KraftTiming`: how far each broker has to have read before a step, and the order of the replicas. Or
      UntimelyError: no timing or no order makes a cluster follow the trace.
 
-Each broker reads as late as it can: the log only grows, so it can read further whenever it has to. The records of one
-change have Kafka's order: when a broker is fenced, its record comes after the partition's; when it is unfenced or
-begins to shut down, before. Of the replicas in their order, Kafka elects the first valid one, in a preferred election
-the very first, and in an unclean election the first active one. Source: fact sheet, section 4.6;
-ReplicationControlManager.handleBrokerFenced, handleBrokerUnfenced, handleBrokerInControlledShutdown;
-ClusterControlManager.registerBroker.
+Each broker reads as late as possible: the log only grows, so a broker can read further whenever it has to. The records
+of a change have Kafka's order: the record of a fenced broker comes after the partition's record; the record of a broker
+that is unfenced or begins to shut down comes before the partition's record. Kafka goes through the replicas in their
+order: it elects the first valid replica, in a preferred election the first replica, and in an unclean election the
+first active replica. Source: fact sheet, section 4.6; ReplicationControlManager.handleBrokerFenced,
+handleBrokerUnfenced, handleBrokerInControlledShutdown; ClusterControlManager.registerBroker.
 """
 
 from __future__ import annotations
@@ -118,11 +118,11 @@ ELECTIONS = (*ELECT_WITHOUT, *REASSIGNED, "controller_elects_preferred", "contro
 
 
 def assignment_of(steps: Sequence[Step], states: Sequence[State]) -> tuple[int, ...]:
-    """An order of the replicas with which Kafka makes the trace's elections. Raises UntimelyError if no order does.
+    """An order of the replicas with which Kafka makes the trace's elections. Raises UntimelyError if every order fails.
 
-    An administrator who reassigns the partition names its new replicas in this order, too. The replicas to be removed
-    come after them, by number, until they are removed; if the reassignment is cancelled, they stay there. Kafka:
-    PartitionReassignmentReplicas, PartitionReassignmentRevert.
+    An administrator who reassigns the partition names the new replicas in this order, too. The replicas to be removed
+    come after the new replicas, by number, until they are removed; if the reassignment is cancelled, they stay there.
+    Kafka: PartitionReassignmentReplicas, PartitionReassignmentRevert.
     """
     replicas = range(int(states[0].replicas))
     is_fixed = states[0].LEADER_CHOICE == LeaderChoice.ASSIGNMENT_ORDER
@@ -140,8 +140,8 @@ def assignment_of(steps: Sequence[Step], states: Sequence[State]) -> tuple[int, 
             }
         if not fitting:
             raise UntimelyError(
-                f"step {position} elects broker {elected}, but Kafka takes the first valid replica in the order of the"
-                " assignment, and an earlier election needs another order; the model elects any valid one"
+                f"step {position} elects broker {elected}, but Kafka elects the first valid replica in the order of the"
+                " assignment, and no order fits this and the earlier elections; the model elects any valid replica"
             )
     return next(iter(fitting))
 
@@ -155,7 +155,7 @@ def _assigned_by(step: Step, order: tuple[int, ...], assigned: Sequence[int], af
 
 
 def is_valid(state: State, broker: int, leaving: int = NONE) -> bool:
-    """Whether a broker may lead once another broker has left the ISR. Kafka: isValidNewLeader."""
+    """Whether a broker may lead when the broker `leaving` (NONE: nobody) has left the ISR. Kafka: isValidNewLeader."""
     if broker == leaving or not is_active(state, broker):
         return False
     nobody = not any(state.controller_isr[r] for r in range(state.replicas) if r != leaving)
@@ -168,7 +168,7 @@ def is_assigned(state: State, broker: int) -> bool:
 
 
 def _elected(step: Step, before: State) -> tuple[int | None, set[int]]:
-    """The broker that a step elects (None if none), and all brokers that Kafka may elect, depending on the order."""
+    """The broker that a step elects (None if none), and all brokers among which the replicas' order decides."""
     replicas = [r for r in range(before.replicas) if is_assigned(before, r)]
     if step.action in ELECT_WITHOUT:
         leaving, elected = step.ordinals
@@ -185,7 +185,7 @@ def _elected(step: Step, before: State) -> tuple[int | None, set[int]]:
 
 
 def _stays(step: Step, before: State, broker: int) -> bool:
-    """Whether a broker stays in the ISR when a reassignment, or its cancellation, takes the replica of the leader."""
+    """Whether a broker stays in the ISR when a reassignment, or its cancellation, removes the leader's replica."""
     if step.action == "controller_cancels_without_leader":
         return bool(before.controller_isr[broker] and not before.is_adding[broker])
     if step.action == "controller_completes_reassignment":
@@ -224,7 +224,7 @@ def kraft_timing_of(steps: Sequence[Step], states: Sequence[State]) -> KraftTimi
 
 
 class _Reading:
-    """Computes how far each broker has read; a broker that is down keeps the offset that it last reported."""
+    """Computes how far each broker has read the metadata log; a broker that is down keeps its last reported offset."""
 
     def __init__(self, first: State) -> None:
         self.log = MetadataLog(first)
@@ -270,8 +270,8 @@ class _Reading:
         return {}
 
     def _must_not_pass_configuration(self, position: int, step: Step, broker: int, offset: int, after: State) -> None:
-        """Raise UntimelyError if a broker, which reads the metadata log in order, must read a change of
-        min.insync.replicas on its way to `offset` that the broker has not read in the trace.
+        """Raise UntimelyError if the metadata log has, up to `offset`, a change of min.insync.replicas that the broker
+        has not read in the trace: a broker reads the log in order.
         """
         if after.min_isr_changes > 0 and self.log.log[offset].configurations > after.min_isr_changes_read[broker]:
             raise UntimelyError(
@@ -280,8 +280,9 @@ class _Reading:
             )
 
     def _before_proposal(self, position: int, step: Step, before: State) -> dict[int, int]:
-        """The offset up to which the leader must read: it must know that the follower is active, and since 3.5 that the
-        fetching process is registered, but no change of the partition that it does not know in the trace.
+        """The leader, and the offset up to which the leader must read to know that the follower is active and (since
+        3.5) that the fetching process is registered. The leader must not read a change of the partition that it has not
+        read in the trace. Raises UntimelyError if there is no such offset.
         """
         leader, follower = step.ordinals
         is_late = step.action == LATE_FETCH
@@ -289,18 +290,18 @@ class _Reading:
         if is_late and before.fetch[follower][leader] != Fetch.NONE:
             raise UntimelyError(
                 f"step {position} lets a fetch of the follower's new process take effect in the middle of a late fetch,"
-                " but the new process's fetch was already handled; a leader handles one after the other, under a lock"
+                " but the new process's fetch was already handled; a leader handles one fetch at a time, under a lock"
             )
         for offset in self.log.offsets(int(before.metadata_position[leader]), self.read[leader]):
             if _is_eligible(self.log.log[offset], follower, process, before.BROKER_STATE_CHECK):
                 return {leader: offset}
         raise UntimelyError(
             f"step {position} lets broker {leader} propose broker {follower} for the ISR; Kafka's leader does not: it"
-            f" has read that broker {follower} is fenced or shuts down, or has not read of its registration"
+            f" has read that broker {follower} is fenced or shuts down, or has not read that the broker is registered"
         )
 
     def _before_stop(self, position: int, broker: int, before: State) -> dict[int, int]:
-        """The offsets up to which other brokers must read to know of the shutdown; none if it does not wait."""
+        """The offset up to which each broker must read to know of the shutdown; empty if the stop waits for none."""
         if before.is_fenced[broker] or not before.is_shutting_down[broker]:
             return {}
         reads, least, now = {}, self.shutdown_at[broker], self.log.log[-1]
@@ -309,7 +310,7 @@ class _Reading:
                 if not before.is_up[other]:
                     raise UntimelyError(
                         f"step {position} stops broker {broker} before broker {other}, which is down and not fenced,"
-                        " has reported that it has read of the shutdown; the controller waits for it"
+                        " has reported that it has read of the shutdown; the controller waits for this report"
                     )
                 reads[other] = least
         return reads
@@ -323,7 +324,8 @@ def _proposes(step: Step, before: State, after: State) -> bool:
 
 
 def _is_eligible(metadata: Metadata, follower: int, process: int, check: int) -> bool:
-    """Whether a leader that has read this metadata would propose a follower. Kafka: Partition.isReplicaIsrEligible."""
+    """Whether a leader that has read this metadata would propose a follower whose fetch came from `process`; `check` is
+    the release's rule. Kafka: Partition.isReplicaIsrEligible."""
     if check == BrokerStateCheck.NONE:
         return True
     is_registered = metadata.processes[follower] == process

@@ -40,15 +40,15 @@ class OnCluster:
     """Replays traces one after the other, each on a new cluster of its model. Implements `System` (system.py)."""
 
     def __init__(self, bug: str | None = None, logs: Path | None = None) -> None:
-        """`bug`: the bug that the clusters get; `logs`: the folder in which the brokers keep their logs."""
+        """`bug`: the bug that is seeded in the clusters; `logs`: the folder in which the brokers keep their logs."""
         self._bug = bug
         self._logs = logs
         self._of_kafka = Driver(None, logs)
         self._driver: System = self._of_kafka
 
     def begin(self, trace: Trace) -> None:
-        """Create a cluster in the trace's initial state. Raises UsageError if the trace is of a model without a driver,
-        or the bug or `logs` is not for its model, UntimelyError if no cluster can follow it, and the driver's errors.
+        """Create a cluster in the trace's initial state. Raises UsageError if the trace's model has no driver, or does
+        not allow this bug or `logs`; UntimelyError if no cluster can follow the trace; and the driver's errors.
         """
         model = system_of(trace.instance)
         if model not in BUGS or trace.instance.swaps:
@@ -60,7 +60,7 @@ class OnCluster:
             self._of_kafka.bug = self._bug
             self._driver = self._of_kafka
         elif self._logs is not None:
-            raise UsageError("--logs keeps the logs of brokers, for traces of kafka; leave it out")
+            raise UsageError("--logs keeps the logs of brokers only for traces of kafka; leave --logs out")
         elif why := FOLLOWED[model].why_not(trace):
             raise UntimelyError(why)
         else:
@@ -79,7 +79,7 @@ class OnCluster:
 
 
 def why_not_taken(trace: Trace) -> str:
-    """Why the executable cluster cannot follow a trace, because of its clocks or otherwise; empty if it follows it."""
+    """Why the executable cluster cannot follow a trace, because of clocks or otherwise; empty if the cluster can."""
     try:
         divergence = replay(trace, OnCluster())
     except UsageError as error:

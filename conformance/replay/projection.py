@@ -43,7 +43,7 @@ NO_REQUEST = AlterIsrRequest(0, 0, frozenset())
 
 
 class KraftProjection:
-    """Computes the variables of a model with KRaft that exist only there, or differ from a model with ZooKeeper."""
+    """Computes the variables that exist only with KRaft, or whose values are computed in another way with ZooKeeper."""
 
     def __init__(self, configuration: Any, view: ClusterView, has_lost: Collection[int], proposals: Proposals) -> None:
         """`has_lost`: the brokers that are down and have lost records; `proposals`: the requests to change the ISR."""
@@ -90,8 +90,8 @@ class KraftProjection:
         }
 
     def _shuts_down(self, broker: BrokerView) -> bool:
-        """Whether a broker shuts down. After its process has ended, the registration says so until the next process
-        registers, but the model only until the broker is fenced."""
+        """Whether a broker shuts down. After its process has ended, the registration says that it shuts down until the
+        next process registers; the model says so only until the broker is fenced."""
         registered = self.now.brokers[broker.number]
         return registered.in_controlled_shutdown and (broker.is_up or not registered.is_fenced)
 
@@ -122,7 +122,7 @@ class KraftProjection:
         return Stop.LOSS if broker.number in self.has_lost else Stop.CRASH
 
     def _process(self, number: int, broker: int) -> int:
-        """The model's value for a broker epoch: unknown (0), that of the registered process, or an earlier one."""
+        """The model's value for the broker epoch `number`: unknown (0), registered, or that of an earlier process."""
         if not number:
             return BrokerEpoch.UNKNOWN
         last = max(image.brokers[broker].broker_epoch for image in self.log)  # if unregistered: its last process
@@ -157,7 +157,7 @@ Request = tuple[int, AlterIsrRequest]
 
 
 def requests_of(view: ClusterView, proposals: Proposals) -> list[Request]:
-    """By broker: the stage of its request to change the ISR, and the request; if none, a request without members."""
+    """By broker: the stage of its request to change the ISR, and the request (NO_REQUEST if the broker has none)."""
     return [_request_of(broker.number, view.network, proposals) for broker in view.brokers]
 
 
@@ -210,7 +210,7 @@ def payload_of(record: int) -> str:
 
 
 def record_of(payload: str) -> int:
-    """The number of the record with that payload."""
+    """The number of the record with this payload."""
     return ord(payload) - ord("a")
 
 
@@ -308,7 +308,7 @@ class Observations:
             self.committed.setdefault(record.offset, record)
 
     def _could_read(self, leader: BrokerView, aborted: set[int]) -> None:
-        """Note the records that consumers of this leader would receive at each isolation level, by its log."""
+        """Note the records that consumers of this leader would receive at each isolation level, judging by its log."""
         assert leader.high_watermark is not None
         assert leader.last_stable_offset is not None
         for record in leader.log:
@@ -454,7 +454,7 @@ class _Projection:
         return {name: tuple(cells) for name, cells in columns.items()}
 
     def _told_high_watermark(self, response: FetchResponse | None, follower: BrokerView) -> int:
-        """The high watermark that a follower will take from this response; 0 if none."""
+        """The high watermark that a follower will take from this response; 0 if it will take none."""
         if response is None:
             return 0
         is_taken = any(fetcher.diverging is response for fetcher in follower.fetchers)
@@ -462,8 +462,8 @@ class _Projection:
         return 0 if is_taken or is_ignored else response.high_watermark
 
     def _fetch(self, follower: BrokerView, leader: BrokerView) -> tuple[int, int, FetchResponse | None]:
-        """The stage of the follower's fetch, its offset, and its response, if one is in flight or the follower has yet
-        to truncate by it.
+        """The stage and the offset of the follower's fetch, and the response: None unless it is in flight, or the
+        follower has yet to truncate as the response says.
 
         With truncation on fetch, a broker that no longer follows this leader may follow it again, and apply a response.
         """
@@ -510,7 +510,7 @@ class _Projection:
         }
 
     def _answered_deletion(self) -> int:
-        """The offset up to which clients have learned that records are deleted; 0 if the model has no step for that."""
+        """The offset up to which clients have learned of deletions; 0 if the model has no step for these answers."""
         answered = [
             answer.low_watermark for answer in self.view.deletes if answer is not None and answer.error is Errors.NONE
         ]
@@ -568,8 +568,8 @@ class _Projection:
         }
 
     def _deleted(self) -> Projected:
-        """The deleted records that a broker still remembers in its producer state. In the model also brokers that are
-        down have them, and later records do not displace them; such records cannot be observed, and are not compared.
+        """The deleted records that a broker still remembers in its producer state. The model also keeps deleted
+        records of brokers that are down, or displaced by later records: these cannot be observed or compared.
         """
         if not self.configuration.delete_records:
             return {}
@@ -619,7 +619,7 @@ class _Projection:
         return 0 if record is None or record.stamp is None else self._numbering_with(record.stamp, record.payload)
 
     def _numbering_with(self, stamp: ProducerStamp, payload: str | None = None) -> int:
-        """The producer epoch of a stamp, as a number of the model; `payload` decides if two records have this stamp."""
+        """The producer epoch of a stamp, in the model's numbers; `payload` tells apart two records with this stamp."""
         for other, stamps in self.producer.numbered if self.producer else ():
             for numbering, each in stamps:
                 if each == stamp and payload in (None, other):
@@ -659,7 +659,7 @@ class _Projection:
         return int(name.removeprefix(TRANSACTIONAL)) if name.startswith(TRANSACTIONAL) else NONE
 
     def _entry(self, record: Record | None) -> int:
-        """The model's number for an entry of a log: that of a record, or of a marker; markers come after records."""
+        """The model's number for an entry of a log: a record's number, or a marker's, which is higher."""
         if record is None:
             return NONE
         if record.control is None:

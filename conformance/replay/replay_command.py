@@ -106,8 +106,8 @@ def _replay_file(path: Path, system: System, coverage: Coverage | None, options:
 
 
 def _behind(trace: Trace) -> list[str]:
-    """The note on the end of a trace that is not replayed, because its last step leaves a declared range or its loop is
-    endless; no lines for other traces."""
+    """A note in the report if the end of the trace is not replayed, because the last step leaves a declared range or a
+    loop is endless; otherwise no lines."""
     if trace.loop is not None:
         once = (
             f"the loop back to step {trace.loop} is replayed once"

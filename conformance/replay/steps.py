@@ -1,6 +1,6 @@
 """The steps of the model, carried out on a cluster only from outside: by messages, timers, faults, elections, clients.
 
-A method has the name of its action.
+Each method takes the steps of one action and has the action's name.
 """
 
 from __future__ import annotations
@@ -223,7 +223,7 @@ class ReplicationSteps(_Steps):
     _response_no_longer_fits = response_is_lost
 
     def follower_truncates(self, follower: int, leader: int) -> None:
-        """The follower receives the response that makes it truncate, or continues if it has received it already."""
+        """The follower receives the response that makes it truncate; if it already truncates, it continues."""
         if acts.view_of(self.cluster, follower).is_truncating:
             self.cluster.fire(follower, TimerKind.FETCHER_DO_WORK, leader)
         else:
@@ -240,7 +240,7 @@ class ReplicationSteps(_Steps):
     follower_starts_over = follower_is_out_of_range
 
     def _exchange(self, follower: int, leader: int) -> bool:
-        """Deliver a follower's next request, if any, and the leader's response; returns whether it has sent another."""
+        """Deliver a follower's next request, if any, and the response. Return whether the follower asks again."""
         self.cluster.fire(follower, TimerKind.FETCHER_DO_WORK, leader)
         in_flight = {message.number for message in self.cluster.messages()}
         for thread in acts.view_of(self.cluster, follower).fetchers:
@@ -293,7 +293,7 @@ class ControllerSteps(_Steps):
         acts.bounce(self.cluster, broker)
 
     def broker_restarts(self, broker: int, checkpoint: int) -> None:
-        """The broker restarts; with KRaft, the session of its earlier process is ended before."""
+        """The broker restarts; with KRaft, the session of its earlier process ends first."""
         if has_kraft(self.configuration):
             self.cluster.end_session(broker)
         acts.restart(self.cluster, broker)
@@ -381,7 +381,7 @@ class KraftSteps(_Steps):
         self.cluster.lose_disk(follower)
 
     def leader_handles_late_fetch(self, leader: int, follower: int) -> None:
-        """The leader handles the late fetch together with one of the new process, whose response is lost."""
+        """The leader handles the late fetch together with a fetch of the new process, to which the response is lost."""
         (late,) = late_fetches(self.cluster, follower, leader)
         self.cluster.fire(follower, TimerKind.FETCHER_DO_WORK, leader)
         self.cluster.deliver_together(late.number, self.cluster.messages()[-1].number)

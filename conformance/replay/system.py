@@ -41,7 +41,7 @@ class UserSystem(Steps, Protocol):
 
 
 class System(Steps, Protocol):
-    """A driver as `replay` uses it: for the executable cluster, or around a user's driver (`Guarded`)."""
+    """A driver as `replay` calls it: the driver of the executable cluster, or a user's driver wrapped in `Guarded`."""
 
     def begin(self, trace: Trace) -> None:
         """Set the system up in the trace's first state. The driver may read the whole trace."""

@@ -7,8 +7,8 @@ Out: `Timing`: when followers must become slow, and when checkpoints must be wri
 A leader drops from its ISR the followers that did not catch up within replica.lag.time.max.ms (section 4.1 of the fact
 sheet; Partition.getOutOfSyncReplicas, Replica.updateFetchState). So a shrink that drops some followers and keeps others
 needs a pause after each dropped follower last caught up, and before each kept follower last caught up. In 0.8 a leader
-drops all followers that lag by too many messages together. A checkpoint is a high watermark that the broker had at some
-time since it last started. A transactional or idempotent producer waits while too many of its requests are unanswered.
+drops, in one step, all followers that lag by too many messages. A checkpoint is a high watermark that a broker had
+since its last start. A transactional or idempotent producer waits while too many of its requests are unanswered.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ AT_THE_START = -1
 
 @dataclass(frozen=True)
 class Timing:
-    """When the driver has to act; a position is that of a state in the trace (0: the first).
+    """When the driver has to act; a position is the number of a state in the trace (0: the first).
 
     `pauses`: the positions after which time passes until every follower is slow. `checkpoints`: a position, and the
     broker that writes its high watermark after it. `checkpointed`: by broker, the checkpoint on its disk at the start,
-    if that is older than its high watermark. `slow`: the followers whose last fetches were long before the start.
+    if this checkpoint is below its high watermark. `slow`: the followers whose last fetches were long before the start.
     `kraft`: how far brokers have read the metadata log, in a cluster that has one.
     """
 
@@ -66,7 +66,7 @@ class Timing:
 
 
 class _SlowFromTheStartError(UntimelyError):
-    """No timing leads to a shrink of the ISR, unless the followers `brokers` are already slow in the first state."""
+    """Raised if a shrink of the ISR needs the followers `brokers` to be slow from the first state on."""
 
     def __init__(self, brokers: frozenset[int], message: str) -> None:
         super().__init__(message)
@@ -123,8 +123,8 @@ def _timing_with(trace: Trace, states: Sequence[State], slow: frozenset[int]) ->
         if not allowed:
             raise _SlowFromTheStartError(
                 shrink.removed,
-                f"step {shrink.position} drops a follower that caught up no earlier than one that stays;"
-                " the model has no clock and allows this, a cluster does not",
+                f"step {shrink.position} drops a follower that caught up no earlier than a follower that"
+                " stays; the model has no clock and allows this, a cluster does not",
             )
         if AT_THE_START not in allowed and not pauses.intersection(allowed):
             pauses.add(allowed[-1])
@@ -162,12 +162,12 @@ def _must_not_have_to_wait(trace: Trace, states: Sequence[State]) -> None:
             if unanswered >= most:
                 raise UntimelyError(
                     f"step {position} sends another record of transaction {transaction} while {unanswered} are"
-                    f" unanswered, with max_in_flight_requests={most}; Kafka's producer waits, the model's does not"
+                    f" unanswered, with max_in_flight_requests={most}; the producer waits in Kafka, not in the model"
                 )
 
 
 def _must_have_room(before: State, position: int, step: Step) -> None:
-    """Raise UntimelyError if the idempotent producer exceeds the number of requests in flight to the leader."""
+    """Raise UntimelyError if the idempotent producer has the most requests in flight to the leader already."""
     names = ("record", "leader") if step.action in SEND_AGAIN_TO else ("leader", "record")
     sent = dict(zip(names, step.ordinals, strict=False))
     unanswered = sum(
@@ -179,8 +179,8 @@ def _must_have_room(before: State, position: int, step: Step) -> None:
     if unanswered >= before.max_in_flight_requests:
         raise UntimelyError(
             f"step {position} sends another record while {unanswered} are unanswered, with max_in_flight_requests="
-            f"{before.max_in_flight_requests}; Kafka's producer waits for all of them, the model's not for those that"
-            " it has given up"
+            f"{before.max_in_flight_requests}; Kafka's producer waits for all answers, the model's producer only for"
+            " answers to records that it has not given up"
         )
 
 
@@ -199,8 +199,8 @@ def _must_drop_all_that_lag(trace: Trace, states: Sequence[State]) -> None:
             lagging = {r for r, end in ends.items() if end != NONE and before.log_end_offset[leader] - end > most}
             if removed != sum(1 << r for r in lagging if before.isr[leader][r] and r != leader):
                 raise UntimelyError(
-                    f"step {position} drops other followers than those that lag by more than {most} messages; a leader"
-                    " of Kafka 0.8 drops all that lag, and none that has not fetched from it"
+                    f"step {position} does not drop exactly the followers that lag by more than {most} messages; a"
+                    " leader of Kafka 0.8 does, and never drops a follower that has not fetched from it"
                 )
 
 
@@ -312,8 +312,9 @@ def _checkpoints(trace: Trace, states: Sequence[State], broker: int) -> Iterator
                 yield -1, wanted
             elif in_file is None or min(in_file, end) != loaded:
                 raise UntimelyError(
-                    f"step {position} restarts broker {broker} with a checkpointed high watermark of {wanted}, which it"
-                    " has not had since its last start; Kafka's broker cannot, the model's may, up to its last value"
+                    f"step {position} restarts broker {broker} with a checkpointed high watermark of {wanted},"
+                    " but the broker has not had this value since its last start, as it must in Kafka; the model allows"
+                    " all values up to the broker's last one"
                 )
             had, in_file = {}, written[max(written)] if written else wanted if in_file is None else in_file
         if state.is_up[broker]:

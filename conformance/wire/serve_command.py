@@ -36,10 +36,10 @@ OPTIONS = (
     Option("--unclean", "enable unclean elections"),
     Option("--topic NAME", "name of the topic (default: %(default)s)", default="topic"),
     Option("--bug NAME", "seed a bug in the cluster", choices=tuple(BUGS)),
-    Option("--port N", "port of broker 0; the others follow (default: any free ones)", integer, default=0),
+    Option("--port N", "port of broker 0; other brokers have the next ports (default: free ports)", integer, default=0),
     Option(
         "--advertise N",
-        "port of broker 0 that clients get, if a proxy has it; the others follow (default: where it listens)",
+        "tell clients this port of a proxy for broker 0; other brokers have the next ports (default: the brokers' own)",
         integer,
         default=0,
     ),

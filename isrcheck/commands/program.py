@@ -1,8 +1,8 @@
 """A command as a program: its version, its start, its streams, Ctrl-C, its errors and its end.
 
-From its start on, Ctrl-C ends a command with one line. Importing the command's code takes a second, in which no work
-has begun; Ctrl-C during this second ends the process immediately. Until `run` has arranged for that, Ctrl-C would print
-a traceback, so this module imports almost nothing at its top: its functions import what they need.
+Ctrl-C ends a command with one line, from the start of the command on. While `run` imports the command's code, which
+takes a second, Ctrl-C ends the process immediately, because no work has begun. Before `run` has set this up, Ctrl-C
+prints a traceback, so this module imports almost nothing at its top: its functions import what they need.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def product() -> str:
 
 def run(name: str, module: str) -> int:
     """Import `module`, run the command `name` by calling the function `main(words, began)` of the module, and return
-    its exit code. `words` is None, for the words of the process, and `began` is the time of the start by
+    its exit code. `words` is None, which stands for sys.argv[1:], and `began` is the time of the start by
     time.monotonic()."""
     began = time.monotonic()
 
@@ -97,7 +97,7 @@ def open_streams() -> None:
 
 
 def _replace_what_cannot_be_encoded() -> None:
-    """Print `.` for the sign of an unchanged cell, and `?` for every other character that a stream cannot encode."""
+    """Print `.` for `·` (an unchanged cell of a table), and `?` for other characters that a stream cannot encode."""
     import codecs
 
     def plain(error: UnicodeError) -> tuple[str, int]:

@@ -47,7 +47,7 @@ def protocol_of(arguments: ModelArguments, named: str | None) -> str | None:
 
 
 def values_of(model: Model, arguments: ModelArguments) -> dict[str, int]:
-    """Return the value of every entry that the command line sets. Raises UsageError."""
+    """Return the value of every configuration entry that the command line sets. Raises UsageError."""
     values: dict[str, str] = {}
     for name, value in _typed(model, arguments):
         if values.setdefault(name, value) != value:
@@ -70,8 +70,8 @@ def pair(option: str, text: str) -> tuple[str, str]:
 
 
 def entry_of(model: Model, name: str, *, is_switch: bool) -> str:
-    """Return the model's name of an entry or a switch; `name` is this name or Kafka's (`min.insync.replicas`). Raises
-    UsageError if there is no such entry."""
+    """Return the name that the model gives to an entry or a switch. `name` is either this name or Kafka's name
+    (`min.insync.replicas`). Raises UsageError if there is no such entry."""
     entry = name if name in model.entries else name.replace(".", "_").replace("-", "_")
     candidates = [key for key, value in model.entries.items() if value.is_switch or not is_switch]
     if entry not in candidates:
@@ -100,7 +100,7 @@ def _own_options(model: Model, arguments: ModelArguments) -> Mapping[str, list[s
                 raise UsageError(f"{what}; write it as in option='--replicas'")
             if entry.option in taken:
                 both = f"{name} and {taken[entry.option]} have the same option {entry.option}"
-                raise UsageError(f"{model.path}: {both}; rename that of {name}")
+                raise UsageError(f"{model.path}: {both}; rename the option of {name}")
             taken[entry.option] = name
             parser.add_argument(entry.option, dest=name, action="append")
     values, unknown = parser.parse_known_args(list(arguments.rest))

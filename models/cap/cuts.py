@@ -10,7 +10,7 @@ A read is one step, so it is linearizable if it has every record that was acknow
 anybody has read before. Kafka: ReplicaManager.appendRecords and fetchMessages, Partition.maybeIncrementLeaderHW,
 PartitionStateMachine, KIP-392.
 
-Left out: messages in flight, for which the other models are there: here a follower fetches and confirms an entry in one
+Left out: messages in flight, which the other models have; here a follower fetches and confirms an entry in one
 step with its leader, and the controller tells everybody on its side at once. Brokers do not fail.
 """
 
@@ -114,7 +114,7 @@ class State:
 
 @contradiction
 def more_in_sync_than_replicas(c):
-    """min_insync_replicas is above the number of replicas; give a smaller one, or more replicas."""
+    """min_insync_replicas is above the number of replicas; give a smaller number, or more replicas."""
     return c.min_insync_replicas > c.replicas
 
 
@@ -279,8 +279,8 @@ def leader_commits_entry(s, leader: Replica):
 
 @action
 def leader_shrinks_isr(s, leader: Replica, follower: Replica):
-    """The leader removes a follower that is behind from the ISR. The controller accepts this only from its present
-    leader, in the present epoch."""
+    """The leader removes from the ISR a follower that has fallen behind. The controller accepts this only from the
+    present leader, in the present epoch."""
     require(s.leads[leader] and not s.is_away[leader])
     require(s.controller_leader == leader and s.controller_epoch == s.leader_epoch[leader])
     require(follower != leader and s.isr[leader][follower])

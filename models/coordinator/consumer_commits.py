@@ -1,7 +1,7 @@
 """Which offsets a consumer commits automatically, and where it begins: does it get each record at least once?
 
 One partition, one consumer of a group, enable.auto.commit=true. A background thread fetches records into a buffer. A
-call of poll() collects records from it, which moves the position, and then returns them. When the application calls
+call of poll() collects records from the buffer, which moves the position, and returns them. When the application calls
 poll() again, it has processed the returned records. A consumer that crashes starts again from the committed offset,
 or, if no offset is committed, where auto.offset.reset says.
 
@@ -86,7 +86,7 @@ class State:
 
 @initial
 def group_subscribes(configuration):
-    """The group has subscribed. The partition is empty, or is added later: then the group must get all its records."""
+    """The group has subscribed. The partition is empty, or added later; then it must be read from its start."""
     yield {
         "exists": not configuration.partition_is_added,
         "first_offset": 0 if configuration.partition_is_added else NONE,
@@ -186,7 +186,7 @@ def consumer_commits(s):
     """auto.commit.interval.ms is over: the position is committed.
 
     The classic consumer checks this in poll(), before it collects records. The background thread of the new consumer
-    took the position whenever the time had come; since KAFKA-18641, poll() tells it when to.
+    took the position whenever the interval was over; since KAFKA-18641, poll() tells the thread when to take it.
     """
     require(s.position != NONE)
     require(s.COMMITS_AT_ANY_TIME or (s.is_polling and s.position == s.returned_offset))

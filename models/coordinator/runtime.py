@@ -1,15 +1,15 @@
-"""A coordinator: its state in memory, the records it has written and acknowledged; and the partition below it.
+"""A coordinator (its state in memory, the records that it has written and acknowledged), and its partition.
 
 One partition of `__consumer_offsets` with one group, or of `__share_group_state` with one share-partition. Each broker
 that leads the partition has a coordinator. A write operation changes the coordinator's state in memory at once, and its
-record joins an open batch. A flush appends the batch to the leader's log. The client is answered once the high
-watermark has passed the record: the coordinator listens to it. A coordinator whose broker no longer leads is unloaded
-by an event in its queue, some time later; the new leader loads the state from its log.
+record joins an open batch. A flush appends the batch to the leader's log. The coordinator listens to the high
+watermark, and answers the client once the record is below it. A coordinator whose broker no longer leads is unloaded by
+an event in its queue, some time later; the new leader loads the state from its log.
 
 Kafka: CoordinatorRuntime, CoordinatorPartitionWriter, CoordinatorLoaderImpl (KIP-848, KIP-932).
 
 Left out: the replication itself, which the model `kafka` has. Here every replica stays in the ISR, so that each of them
-may be elected, and holds what is committed; a follower cuts its log to what it shares with the leader's in one step.
+may be elected, and holds what is committed; in one step, a follower cuts its log where the leader's log differs.
 Also left out: several groups of a partition; transactional offset commits; records of different operations in one
 operation's batch that does not fit (non-atomic writes); read operations; expiry and compaction; an operation that fails
 after it has changed the state (its own callback reverts that); errors of an append other than NOT_LEADER_OR_FOLLOWER;
@@ -199,7 +199,7 @@ def coordinator_handles_commit(s, broker: Replica):
 
 @action
 def coordinator_handles_member(s, broker: Replica):
-    """ConsumerGroupHeartbeat: a record of a consumer group. In the coordinator's memory, the group still is one."""
+    """ConsumerGroupHeartbeat: a record of a group that is a consumer group in the coordinator's memory."""
     require(s.service == Service.GROUP)
     require(s.is_active[broker])
     require(s.next_write < s.writes)
@@ -212,7 +212,7 @@ def coordinator_converts_group(s, broker: Replica):
     """The consumer group becomes a classic group. The records of all members are large, so they need their own batch.
 
     The state in memory is changed first, and the records are not replayed. With KAFKA-20845 the empty batch that is
-    allocated for them is flushed, which fails and reverts the state to the last written offset; they are then put into
+    allocated for them is flushed, which fails and reverts the state to the last written offset; the records then join
     another batch. Kafka: GroupMetadataManager.convertToClassicGroup, CoordinatorRuntime.append (KAFKA-19760).
     """
     require(s.service == Service.GROUP)
@@ -320,7 +320,7 @@ def coordinator_unloads(s, broker: Replica):
 
 @action
 def coordinator_loads(s, broker: Replica):
-    """The coordinator of the leader replays its whole log, and begins to listen. Kafka: CoordinatorLoaderImpl.load."""
+    """The coordinator of the leader replays the whole log, and begins to listen. Kafka: CoordinatorLoaderImpl.load."""
     require(s.leads[broker])
     require(not s.is_active[broker])
     s.is_active[broker] = True
@@ -361,10 +361,10 @@ def controller_elects(s, elected: Replica):
 
 @action
 def broker_applies_leadership(s, broker: Replica):
-    """The broker applies the controller's last record, and skips those before it.
+    """The broker applies the controller's last record, and skips all records before it.
 
-    A coordinator of a broker that becomes follower gets an event that unloads it; since KAFKA-20634, it does not hear
-    the high watermark from here on. Kafka: BrokerMetadataPublisher, GroupCoordinatorService.onResignation;
+    If the broker becomes follower, its coordinator gets an event that unloads it, and since KAFKA-20634 the coordinator
+    stops listening to the high watermark. Kafka: BrokerMetadataPublisher, GroupCoordinatorService.onResignation;
     CoordinatorPartitionWriter.ListenerAdapter.
     """
     require(s.known_epoch[broker] < s.leader_epoch)
@@ -390,7 +390,7 @@ def diverges(s, follower, offset):
 
 @action
 def follower_truncates(s, follower: Replica):
-    """The follower cuts its log to what it shares with the leader's. Nobody learns that its high watermark falls."""
+    """The follower cuts its log where the leader's differs. Nobody learns that the follower's high watermark falls."""
     require(follows_the_leader(s, follower))
     require(any(diverges(s, follower, offset) for offset in range(s.writes)))
     for offset in range(s.writes):
@@ -403,7 +403,7 @@ def follower_truncates(s, follower: Replica):
 
 
 def tell_high_watermark(s, broker):
-    """A coordinator that listens notes the high watermark, in place of one that it has noted but not handled.
+    """A coordinator that listens notes the high watermark, and forgets an earlier value that it has not handled.
 
     Kafka: CoordinatorRuntime.HighWatermarkListener.onHighWatermarkUpdated.
     """
@@ -493,7 +493,7 @@ def a_write_fails(s):
 
 @sometimes(applies=lambda configuration: configuration.elections > 0)
 def another_coordinator_goes_on(s):
-    """A write of one broker is acknowledged, and then one of the next leader."""
+    """A write to one broker is acknowledged, and later a write to the next leader."""
     return any(
         s.answer[earlier] == Answer.ACKNOWLEDGED
         and s.answer[later] == Answer.ACKNOWLEDGED

@@ -4,10 +4,10 @@ One partition with a leader that stays, and its followers. A follower that stops
 rejoins it once it has caught up. While a request is pending, the leader asks for nothing else. The answer carries the
 controller's partition epoch, which counts the changes; all that matters here is whether the leader knows it already.
 
-KAFKA-12751 is the switch EQUAL_EPOCH_IS_IGNORED: the leader ignores an answer whose epoch it knows. A controller that
-is asked for the ISR that it has changes nothing, so such a request stays pending for ever, and the ISR never changes
-again. Here, the leader learns of its own change by another way before the answer comes; that stands for whatever lets a
-real leader ask for the ISR that the controller has.
+KAFKA-12751 is the switch EQUAL_EPOCH_IS_IGNORED: the leader ignores an answer whose epoch it knows. If the
+controller has the requested ISR already, it changes nothing, so the request stays pending for ever, and the ISR never
+changes again. Here, the leader learns of its own change by another way before the answer; that stands for whatever lets
+a real leader ask for the ISR that the controller has.
 
 Left out: records and offsets, elections, and a controller that changes the ISR by itself.
 """

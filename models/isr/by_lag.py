@@ -1,6 +1,6 @@
-"""Who leaves the ISR: whoever lacks many records (0.8), or whoever has been behind for long (0.9 on), on a clock.
+"""Who leaves the ISR, in a model with a clock: whoever lacks many records (0.8), or is behind for long (0.9 on).
 
-One follower of a leader that is alone in the ISR otherwise. A tick is the time between two fetches of the follower.
+A leader and one follower; nobody else is in the ISR. A tick is the time between two fetches of the follower.
 Each fetch takes at most `fetch_size` records, and tells the leader how far the follower's log went before it. The
 leader looks every `check_ticks` whether the follower is to leave the ISR; a fetch that has everything lets it rejoin.
 
@@ -98,7 +98,7 @@ def producer_writes(s, count: Written):
 
 @action
 def follower_fetches(s):
-    """The leader learns where the follower's log ends, and whether it has all that was there at its previous fetch."""
+    """The leader learns where the follower's log ends, and whether all that existed at the previous fetch is in it."""
     require(not s.has_fetched)
     require(not s.has_stopped)
     s.has_fetched = True
@@ -151,7 +151,7 @@ def tick_passes(s):
 
 
 def keeps_up(s):
-    """At every fetch, the follower had the records that were there at the fetch before."""
+    """At every fetch, the follower had all records that existed at the previous fetch."""
     return not s.is_late and not s.has_stopped
 
 

@@ -1,9 +1,9 @@
-"""How brokers hear of a changed ISR where leaders write it to ZooKeeper (0.9 to 2.6), on a clock.
+"""How brokers hear of a changed ISR where leaders write it to ZooKeeper (0.9 to 2.6), in a model with a clock.
 
 One partition. Its leader writes the ISR to ZooKeeper, by a conditional write, and notes that it has news. Every 2.5
 seconds a thread of the leader's broker checks whether to notify the controller: if the ISR has not changed for five
-seconds, or if it has sent no notification for a minute (KAFKA-2406, KAFKA-2722). It writes a notification to ZooKeeper;
-the controller, which watches, reads the ISR again, sends it to all brokers (UpdateMetadata), and deletes the
+seconds, or no notification was sent for a minute (KAFKA-2406, KAFKA-2722). The thread writes it to ZooKeeper; the
+controller, which watches, reads the ISR again, sends it to all brokers (UpdateMetadata), and deletes the
 notification. A controller can fail between any two of these steps. The next one deletes all notifications before it
 reads the ISR and sends it.
 
@@ -117,7 +117,7 @@ def leader_changes_isr(s, follower: Follower, watched: Watched):
 
 
 def begin_to_measure(s, watched):
-    """Begin to measure the age of this change. Any change may be the watched one: its age stands for that of all."""
+    """Begin to measure the age of this change. Any change may be the watched one: its age stands for all ages."""
     if watched == 1:
         s.is_measured = True
 
@@ -139,7 +139,7 @@ def is_to_be_told(s):
 
 @action(fair=True)
 def thread_runs(s):
-    """The thread of the leader's broker writes a notification, if it is time."""
+    """The thread of the leader's broker writes a notification, if one is due."""
     require(not s.thread_has_run)
     s.thread_has_run = True
     if is_to_be_told(s):
@@ -173,7 +173,7 @@ def forget_what_was_read(s):
 
 @action(fair=True)
 def controller_reads_isr(s):
-    """The controller reads the notifications, and then the ISR. A later notification fires its watch again."""
+    """The controller reads the notifications, and then the ISR. A later notification fires the watch again."""
     require(s.controller == Controller.WATCHES)
     require(s.notification)
     s.notification = False

@@ -81,19 +81,19 @@ def more_replicas_than_brokers(c):
 
 @contradiction
 def more_racks_than_brokers(c):
-    """racks: each rack has a broker; give more brokers or fewer racks."""
+    """racks: each rack needs a broker; give more brokers or fewer racks."""
     return c.racks > c.brokers
 
 
 @contradiction
 def more_in_sync_than_replicas(c):
-    """min_insync_replicas: no partition has so many replicas; give a smaller one, or more replicas."""
+    """min_insync_replicas: no partition has so many replicas; give a smaller number, or more replicas."""
     return c.min_insync_replicas > c.replication_factor
 
 
 @initial
 def every_start_and_shift(configuration):
-    """Every assignment that Kafka can choose; chance decides where it starts, and by how much it shifts."""
+    """Every assignment that Kafka can choose: it chooses the start and the shift of an assignment at random."""
     c = configuration
     for start in range(c.brokers):
         for shift in range(c.brokers):

@@ -21,7 +21,7 @@ def first_offset_above_epoch(s, leader, epoch, otherwise):
 
 
 def truncation_offset(s, leader, r):
-    """The end offset that the leader gives for the epoch of the follower's last entry; if none, the high watermark.
+    """The end offset that the leader gives for the epoch of the follower's last entry, or else the high watermark.
 
     The answer comes from the current log of the leader, even if that replica does not believe that it leads.
     """

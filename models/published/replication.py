@@ -210,7 +210,7 @@ def follower_replicates(s, leader: Replica, follower: Replica):
 
 @terminal
 def epochs_are_used_up(s):
-    """The quorum can start no further epoch: only then may no step be left (TLC ran with -deadlock)."""
+    """The quorum can start no further epoch; every other state has a step (TLC ran with -deadlock)."""
     return s.next_epoch > s.max_epoch
 
 

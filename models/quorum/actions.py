@@ -88,7 +88,7 @@ def voter_grants_vote(s, voter: Voter, candidate: Voter):
 
 @action(shows="{voter} for {candidate}")
 def voter_refuses_vote(s, voter: Voter, candidate: Voter):
-    """VOTE_RULE does not allow a vote for the candidate; but the voter, even a leader, adopts the candidate's epoch."""
+    """VOTE_RULE forbids a vote for the candidate, but the voter adopts the candidate's epoch, even if it leads."""
     require(asks_for_vote(s, candidate, voter))
     require(s.epoch[candidate] > s.epoch[voter])
     require(not may_get_vote_of(s, candidate, voter))
@@ -114,7 +114,7 @@ def leader_announces_itself(s, leader: Voter, follower: Replica):
 
 
 def is_leader_of(s, r, epoch):
-    """The replica itself leads this epoch. Such a second leader must not exist; if it does, it does not step down."""
+    """The replica itself leads this epoch. Two leaders of an epoch must not exist; if they do, neither steps down."""
     return is_leader(s, r) and s.epoch[r] == epoch
 
 

@@ -168,7 +168,7 @@ def a_record_is_acknowledged_and_everywhere(s):
 
 @sometimes(applies=lambda configuration: has_elections(configuration) and configuration.records > 0)
 def a_later_leader_has_committed(s):
-    """A leader of a later epoch knows that a record of an earlier one is committed."""
+    """A leader of a later epoch knows that a record of an earlier epoch is committed."""
     return any(
         is_leader(s, leader) and offset < s.high_watermark[leader] and s.log_epoch[leader][offset] < s.epoch[leader]
         for leader in Voter
@@ -195,8 +195,8 @@ def two_replicas_presume_leadership(s):
 
 
 def has_two_candidates(configuration):
-    """Two voters can be candidates of the same epoch. If there are only two, one of them leads at first, so it takes a
-    second epoch; with pre-vote, it takes three voters."""
+    """Two voters can be candidates of the same epoch. With only two voters, one of whom leads at first, this takes two
+    elections; with pre-vote, it takes three voters."""
     return configuration.elections > 1 and (
         has_minorities(configuration) if configuration.PRE_VOTE else has_elections(configuration)
     )

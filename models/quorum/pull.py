@@ -49,7 +49,7 @@ def can_fetch(s, follower, leader):
 
 
 def leader_learns_of_fetch(s, leader, follower):
-    """The leader learns that the follower has the entries below its fetch offset. LeaderState.updateReplicaState."""
+    """The leader learns that the follower has the entries below the fetch offset. Kafka: updateReplicaState."""
     s.match_offset[leader][follower] = s.log_end_offset[follower]
     commit(s, leader, committed_end_offset(s, leader))
 
@@ -111,7 +111,7 @@ def follower_truncates(s, follower: Replica, leader: Voter):
 
 
 def truncate_to(s, follower, end_offset, epoch):
-    """Keep entries that are not later than the diverging epoch; of that epoch, at most as many as the leader has."""
+    """Keep entries of earlier epochs, and of the diverging epoch at most as many entries as the leader has."""
     if epoch_before(s, follower, end_offset_for_epoch(s, follower, epoch)) == epoch:
         cut_log(s, follower, min(end_offset, end_offset_for_epoch(s, follower, epoch)))
     else:
@@ -122,7 +122,7 @@ def truncate_to(s, follower, end_offset, epoch):
 def sender_learns_of_epoch(s, sender: Voter, other: Replica):
     """A candidate that asks for votes learns of a later epoch. A leader asks nobody, so it learns only from requests.
 
-    KIP-595, Leader Progress Timeout, calls a leader that has not learned of a later epoch a zombie leader. Left out:
+    A leader that has not learned of a later epoch is a zombie leader in KIP-595, Leader Progress Timeout. Left out:
     the answers to BeginQuorumEpoch, which since KIP-853 a leader repeats for every voter that does not fetch.
     """
     require(s.role[sender] == Role.CANDIDATE or s.role[sender] == Role.PROSPECTIVE)

@@ -1,4 +1,4 @@
-"""Raft: the leader pushes entries to its followers, and learns from each answer how far they agree.
+"""Raft: the leader pushes entries to its followers, and learns from each answer how far both logs agree.
 
 AppendEntries and its answer are one step, with one entry. This leaves no behaviour out: see actions.py.
 """

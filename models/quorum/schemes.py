@@ -2,7 +2,7 @@
 
 Brokers that are alike are counted, not named: which of them acts makes no difference. A broker lacks the record or
 holds it; it leads, is in the ISR, eligible (KIP-966) or outside; and it may fail for good, with its disk. With MAJORITY
-there is no ISR: all followers count as in it, and stay there. The controller that keeps the ISR does not fail, and
+there is no ISR: all followers count as its members, for ever. The controller that keeps the ISR does not fail, and
 notices failures at once; what is left out only causes delays.
 
 Sources: Raft (Ongaro's thesis, 3.6); Kafka's documentation, "Replicated Logs: Quorums, ISRs, and State Machines";
@@ -38,9 +38,9 @@ MOST_REPLICAS = 7
 class Scheme(IntEnum):
     """SCHEME: which replicas have to hold a write before it is acknowledged, and which may lead afterwards.
 
-    MAJORITY: more than half of the replicas hold it; a replica may lead that more than half vote for, none of them with
-    a newer log. ISR: all in-sync replicas, at least min.insync.replicas, hold it; one of them may lead. ISR_WITH_ELR:
-    as ISR, but replicas may lead, too, that were in the ISR when it shrank below min.insync.replicas (KIP-966).
+    MAJORITY: more than half of the replicas hold the write; to lead, a replica needs the votes of more than half, and
+    nobody votes for an older log than its own. ISR: all in-sync replicas (at least min.insync.replicas) hold it; one of
+    them may lead. ISR_WITH_ELR: as ISR; who was in the ISR when it shrank below the minimum may lead, too (KIP-966).
     """
 
     MAJORITY = 0

@@ -43,8 +43,8 @@ class Role(IntEnum):
 class VoteRule(IntEnum):
     """VOTE_RULE: which candidates a voter votes for.
 
-    NEWEST_LOG: those whose last entry has a later epoch than its own, or the same epoch and no smaller offset (Raft).
-    LONGEST_LOG: those whose log is no shorter than its own. ANY_LOG: all. The last two are mistakes that lose records.
+    NEWEST_LOG (Raft): those whose last entry has a later epoch than the voter's, or the same and no smaller offset.
+    LONGEST_LOG: those whose log is no shorter than the voter's. ANY_LOG: all. These two are mistakes that lose records.
     """
 
     NEWEST_LOG = 0
@@ -86,7 +86,7 @@ class Offset(Domain, size="log_size"):
 
 
 class Record(Domain, size=lambda configuration: configuration.records + 1, letters=True):
-    """The content of an entry: a client's record, or, as the last value, the leader's record of its new epoch."""
+    """The content of an entry: a client's record, or (the last value) the record of a leader's election."""
 
 
 class LeaderEpoch(Domain, size=lambda configuration: configuration.elections + 1):
@@ -124,7 +124,7 @@ class State:
 
 @initial
 def a_leader_is_elected(configuration):
-    """Replica 0 has been elected. Its own record of that, if leaders write one, is no longer in the log."""
+    """Replica 0 has been elected. If leaders write a record of their election, this one is no longer in the log."""
     yield {"role": [Role.LEADER] + [Role.FOLLOWER] * (configuration.replicas - 1)}
 
 
@@ -166,7 +166,7 @@ def can_reach(s, a, b):
 
 
 def is_majority(s, count):
-    """More than half of the voters. Kafka: VoterSet, half of the size plus one."""
+    """`count` is more than half of the voters. Kafka: VoterSet, half of the size plus one."""
     return 2 * count > len(Voter)
 
 
@@ -177,7 +177,7 @@ def follows(s, follower, leader):
 
 
 def hears_from_leader(s, r):
-    """Some leader reaches the replica, and is not outdated: the replica gets its heartbeats or answers to fetches."""
+    """A leader that is not outdated reaches the replica, which gets the leader's heartbeats or answers to fetches."""
     return any(
         is_leader(s, other) and other != r and s.epoch[other] >= s.epoch[r] and can_reach(s, other, r)
         for other in Voter
@@ -236,7 +236,7 @@ def become_follower(s, r, epoch, leader):
 
 
 def become_candidate(s, r):
-    """Begin the next epoch, with a vote for itself."""
+    """The replica begins the next epoch, and votes for itself."""
     s.epoch[r] += 1
     s.role[r] = Role.CANDIDATE
     s.leader[r] = NONE
@@ -245,7 +245,7 @@ def become_candidate(s, r):
 
 
 def become_leader(s, r):
-    """Become a leader that knows nothing of the others' logs, and appends its own entry of the epoch, if it has one."""
+    """The replica leads, knows nothing of other logs and, with LEADER_CHANGE_RECORD, appends an entry of its epoch."""
     s.role[r] = Role.LEADER
     s.leader[r] = r
     s.votes[r].clear()
@@ -257,12 +257,12 @@ def become_leader(s, r):
 
 
 def has_copy(s, leader, r, end_offset):
-    """As far as the leader knows, the replica holds its entries below this offset."""
+    """As far as the leader knows, the replica holds the leader's entries below this offset."""
     return s.log_end_offset[leader] >= end_offset if r == leader else s.match_offset[leader][r] >= end_offset
 
 
 def is_on_majority(s, leader, end_offset):
-    """As far as the leader knows, a majority holds its entries below this offset."""
+    """As far as the leader knows, a majority holds the leader's entries below this offset."""
     return is_majority(
         s,
         sum(1 for r in range(s.replicas) if (r in Voter or s.OBSERVERS_COUNT) and has_copy(s, leader, r, end_offset)),
@@ -270,7 +270,7 @@ def is_on_majority(s, leader, end_offset):
 
 
 def may_commit(s, leader, end_offset):
-    """A majority holds the entries below this offset, and in Raft the last is of the leader's epoch (thesis 3.6.2).
+    """A majority holds the entries below this offset; in Raft, the last entry is of the leader's epoch (thesis 3.6.2).
 
     Kafka: LeaderState.maybeUpdateHighWatermark, which waits for the end of the leader's own first entry.
     """
@@ -280,7 +280,7 @@ def may_commit(s, leader, end_offset):
 
 
 def committed_end_offset(s, leader):
-    """The offset up to which the leader can commit now, its high watermark at least."""
+    """The offset up to which the leader can commit now: at least its high watermark."""
     return max(
         s.high_watermark[leader],
         max(
@@ -297,8 +297,8 @@ def committed_end_offset(s, leader):
 def commit(s, leader, end_offset):
     """Raise the leader's high watermark; with that, clients learn that their records are committed.
 
-    A client that wrote to an earlier leader gets no answer from this one; but it may find its record in the log, so the
-    record counts as acknowledged.
+    A client that wrote to an earlier leader gets no answer from this leader; but the client may find the record in the
+    log, so the record counts as acknowledged.
     """
     for offset in range(s.log_size):
         if s.high_watermark[leader] <= offset < end_offset and s.log_record[leader][offset] < s.records:

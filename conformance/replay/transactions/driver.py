@@ -8,7 +8,7 @@ driver also tries requests that the system must refuse, and checks that nothing 
 
 In the model, a producer learns of the outcome as soon as it is decided; if another request brought the outcome about,
 the producer learns it by sending its own request again. Kafka answers such a request with CONCURRENT_TRANSACTIONS until
-every partition has its marker and the coordinator has written that (TransactionCoordinator.endTransaction). So a step
+every partition has its marker and the coordinator has recorded this (TransactionCoordinator.endTransaction). So a step
 in which a producer learns of the outcome earlier cannot be replayed.
 """
 
@@ -53,8 +53,8 @@ COMPLETE = (TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT)
 
 
 def why_nobody_answers(trace: Trace) -> str | None:
-    """Why the trace cannot be replayed: its first step in which a producer learns of an outcome that Kafka has not
-    answered yet; None if there is no such step.
+    """Why the trace cannot be replayed: the first step in which a producer learns of an outcome before Kafka answers
+    with it. None if there is no such step.
     """
     handled: int | None = None
     answered: set[int] = set()
@@ -120,8 +120,8 @@ class Acts:
         self.between_steps()
 
     def between_steps(self) -> None:
-        """Do what is no step of the model: deliver answers to producers, except those to EndTxn, and copies of a record
-        that the log holds; replicate markers without an open transaction; let partitions forget expired producers.
+        """Do what is no step of the model: deliver answers to producers (except answers to EndTxn), and copies of
+        records that the log holds; replicate markers without an open transaction; let expired producers be forgotten.
         """
         system = self.system
         for producer in system.producers:
@@ -437,7 +437,7 @@ class TransactionsDriver(Acts):
     """Replays traces one after the other, each on a new system. The methods are those of `System` (system.py)."""
 
     def __init__(self, bug: str | None = None) -> None:
-        """`bug`: the name of the bug that the systems get, if any."""
+        """`bug`: the name of the bug that is seeded in the systems; None: no bug."""
         self.bug = bug
 
     def begin(self, trace: Trace) -> None:
@@ -467,8 +467,8 @@ class TransactionsDriver(Acts):
 
     def _try_what_is_refused(self) -> None:
         """Try what is no step of the model in this state, because the system must refuse it: the coordinator's thread
-        looks for complete transactions; at a partition arrives a copy of a late marker, or a copy of a record while a
-        different transaction is open.
+        looks for complete transactions; a copy of a late marker arrives at a partition, or a copy of a record while
+        a different transaction is open there.
         """
         now = State(self.trace.instance, self.trace.states[self.position])
         if not self._is_possible("coordinator_completes_transaction"):
@@ -539,7 +539,7 @@ class TransactionsDriver(Acts):
         self.seen.late_end_txn = self.spare_end_txns[producer].pop(0)
 
     def coordinator_handles_late_end_txn(self) -> None:
-        """A late EndTxn arrives. All its copies are alike: if a producer awaits the answer to one, this one arrives."""
+        """A late EndTxn arrives; if a producer awaits the answer to an equal EndTxn, that one arrives instead."""
         late, self.seen.late_end_txn = self.seen.late_end_txn, None
         (content,) = [message.payload for message in self.system.messages if message.number == late]
         for number, producer in enumerate(self.system.producers):
@@ -555,7 +555,7 @@ class TransactionsDriver(Acts):
         )
 
     def marker_outlives_coordinator(self, partition: int, marker: int) -> None:
-        """The marker becomes late, and so does a copy of it, which arrives when the partition must refuse it."""
+        """The marker and a copy of it become late; the copy is delivered when the partition must refuse it."""
         self.system.disconnect(marker)
         self.system.send_markers(partition)
         super().marker_outlives_coordinator(partition, marker)

@@ -88,7 +88,9 @@ def test_a_trace_that_no_timing_allows_is_undecided(conform, tmp_path):
     path = write(behaviour(instance, len(instance.initial_states) - 1, steps, None, "", None), tmp_path)
     code, out, err = conform(f"replay {path}")
     assert (code, err) == (UNDECIDED, "")
-    assert out.startswith(f"{path}: UNDECIDED: step 2 drops a follower that caught up no earlier than one that stays")
+    assert out.startswith(
+        f"{path}: UNDECIDED: step 2 drops a follower that caught up no earlier than a follower that stays"
+    )
 
 
 # ----------------------------------------------------------------------------------------------------------- bad input
@@ -315,7 +317,7 @@ def test_walks_of_the_coordinator_are_counted_and_a_divergence_is_saved(conform,
     assert conform(f"replay {path} --logs kept") == (
         USAGE,
         "",
-        f"conform: {path}: --logs keeps the logs of brokers, for traces of kafka; leave it out\n",
+        f"conform: {path}: --logs keeps the logs of brokers only for traces of kafka; leave --logs out\n",
     )
 
 
@@ -376,7 +378,7 @@ def driver_that(observe: str) -> str:
         (driver_that("return {'isr': [None, (None,) * 3, None]}"), "observe never returned the value of a variable"),
         (
             driver_that("return {'is_up': ('y', 'y', 'n')}"),
-            "observe returned ('y', 'y', 'n') for is_up; in a tuple, give",
+            "observe returned ('y', 'y', 'n') for is_up; a tuple must have",
         ),
     ],
 )

@@ -51,8 +51,11 @@ MALFORMED = {
     "negative size": (struct.pack(">i", -5), "a frame of -5 bytes; a frame may have 1 to 4194304"),
     "huge size": (struct.pack(">i", 2**31 - 1), "a frame of 2147483647 bytes; a frame may have 1 to 4194304"),
     "text": (b"GET / HTTP/1.1\r\n\r\n", "a frame of 1195725856 bytes; a frame may have 1 to 4194304"),
-    "truncated size": (b"\0\0", "the client closed it after 2 of 4 bytes of a frame"),
-    "truncated frame": (struct.pack(">i", 100) + b"abc", "the client closed it after 3 of 100 bytes of a frame"),
+    "truncated size": (b"\0\0", "the client closed the connection after 2 of 4 bytes of a frame"),
+    "truncated frame": (
+        struct.pack(">i", 100) + b"abc",
+        "the client closed the connection after 3 of 100 bytes of a frame",
+    ),
     "no header": (frame(b"\0"), "the frame gives a length of 2, but has only 1 bytes left"),
     "unknown api": (frame(struct.pack(">hhi", 999, 0, 1)), "a request with API key 999, version 0, which"),
     "unknown version": (frame(struct.pack(">hhi", 3, 99, 1)), "a request with API key 3, version 99, which"),

@@ -2,8 +2,8 @@
 
 Groups are kept in the memory of the server: the topic __consumer_offsets and its replication are left out. A group has
 at most one member and needs no rebalancing: the member is the leader, and assigns the partition to itself. Another
-consumer is refused, as with group.max.size=1 (KIP-389). The fact sheet does not cover groups: only the part of them
-that one consumer needs is here.
+consumer is refused, as with group.max.size=1 (KIP-389). The fact sheet does not cover groups; only what a single
+consumer needs is implemented.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ class Membership:
     def sync(
         self, group: str, name: str, generation: int, assignments: dict[str, bytes], now: int
     ) -> tuple[ErrorCode, bytes]:
-        """Store the assignment that the member, as leader of its group, has made; returns an error, the assignment."""
+        """Store the assignment that the member made as the group's leader. Return an error code and the assignment."""
         code = self.heartbeat(group, name, generation, now)
         if code is not ErrorCode.none:
             return code, b""
@@ -118,7 +118,7 @@ class Membership:
         return code, member.assignment
 
     def heartbeat(self, group: str, name: str, generation: int, now: int) -> ErrorCode:
-        """Note that the member of a group is alive; returns an error if another member or generation is current."""
+        """Note that the member of a group is alive; returns an error code if `name` or `generation` is not current."""
         member = self._members.get(group)
         if member is None or member.name != name:
             return ErrorCode.unknown_member_id
@@ -128,7 +128,7 @@ class Membership:
         return ErrorCode.none
 
     def leave(self, group: str, name: str) -> ErrorCode:
-        """Take the member out of its group; returns an error if another consumer, or none, is the member."""
+        """Take the member out of its group; returns an error code if `name` is not the member."""
         member = self._members.get(group)
         if member is None or member.name != name:
             return ErrorCode.unknown_member_id

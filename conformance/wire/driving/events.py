@@ -26,7 +26,7 @@ Tell = Callable[[str], None]
 
 
 def be_silent(line: str) -> None:
-    """Take the line about an event, and print nothing."""
+    """Ignore the line about an event: nothing is printed."""
 
 
 def print_event(line: str) -> None:

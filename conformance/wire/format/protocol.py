@@ -1,8 +1,8 @@
 """Requests and responses as frames: the supported APIs, their versions, and their bytes.
 
-Protocol versions follow the release of the cluster where they change what clients may do: before 0.11 there are no
-idempotent and no transactional producers (KIP-98), before 2.1 consumers do not ask where an epoch ends (KIP-320), and
-epochs cannot be bumped by clients (InitProducerId 3 and 4, KIP-360, 2.5). In all other APIs the server also takes
+If a version of an API changes what clients may do, the server has this version only from the release on that Kafka has
+it: since 0.11 there are idempotent and transactional producers (KIP-98), since 2.1 consumers ask where an epoch ends
+(KIP-320), since 2.5 clients can bump epochs (InitProducerId 3 and 4, KIP-360). In all other APIs the server also takes
 versions that are newer than the release. Records have the format of 0.11 and later (magic 2) in every release.
 """
 

@@ -94,8 +94,8 @@ def read(schema: Any, cursor: Cursor) -> Any:
 
 @cache
 def _readers(schema: Any) -> tuple[tuple[tuple[str, Read], ...], dict[int, tuple[str, Read]], dict[str, None]]:
-    """A function that reads each field: for fields without a tag in their order, for tagged fields by tag. The third
-    item lists the tagged fields for which kio has no default: such a field is null if it is absent.
+    """The name of each field with a function that reads the field: first the fields without a tag, in order; second the
+    tagged fields, by tag. The third item lists the tagged fields without a default in kio, which are null if absent.
     """
     hints = get_type_hints(schema)
     # The header's only string is never compact.
@@ -146,7 +146,7 @@ def _entity(cursor: Cursor, schema: Any) -> Any:
 
 
 def _nullable_entity(cursor: Cursor, schema: Any) -> Any:
-    """Read an entity that may be null: the byte before the entity is negative if it is null."""
+    """Read an entity that may be null: if the byte before the entity is negative, return None."""
     return None if cursor.integer(">b") < 0 else read(schema, cursor)
 
 

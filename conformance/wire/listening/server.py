@@ -37,7 +37,7 @@ class Server:
     manager."""
 
     def __init__(self, backend: Backend, protocol: str, host: str = LOOPBACK, port: int = 0) -> None:
-        """`port` is the port of broker 0; the other brokers have the next ports. With 0 the system chooses them all."""
+        """`port` is broker 0's port; other brokers have the next ports. If it is 0, the system chooses all ports."""
         self.backend = backend
         self._host = host
         self._port = port
@@ -74,7 +74,7 @@ class Server:
         return ",".join(f"{host}:{port}" for host, port in self.backend.addresses.values())
 
     async def __aenter__(self) -> Server:
-        """Listen on all ports. Raises PortError if one is not available."""
+        """Listen on all ports. Raises PortError if a port is not available."""
         try:
             for broker in self.backend.cluster.brokers:
                 port = self._port + broker if self._port else 0
@@ -205,7 +205,7 @@ async def _frame(reader: asyncio.StreamReader) -> bytes | None:
     except asyncio.IncompleteReadError as error:
         if error.partial or error.expected != 4:
             raise MalformedError(
-                f"the client closed it after {len(error.partial)} of {error.expected} bytes of a frame"
+                f"the client closed the connection after {len(error.partial)} of {error.expected} bytes of a frame"
             ) from None
         return None
 
@@ -222,5 +222,5 @@ def _bound(host: str, port: int) -> socket.socket:
         raise PortError(f"{host}:{port}: {error.strerror}") from None
     except OverflowError:
         bound.close()
-        raise PortError(f"{host}:{port}: the last port is 65535") from None
+        raise PortError(f"{host}:{port}: a broker's port would be above 65535, the last port") from None
     return bound

@@ -68,7 +68,7 @@ class Faults:
 class Address:
     """Where the brokers listen: a host, and the port of broker 0 (0: the system chooses).
 
-    `advertised` is the port of broker 0 that clients receive (0: where it listens). Other brokers have the next ports.
+    `advertised` is the port of broker 0 that clients receive (0: `port`). The other brokers have the next ports.
     """
 
     host: str
@@ -86,7 +86,7 @@ async def serve(
     started: Callable[[str], None],
     seconds: float | None,
 ) -> bool:
-    """Serve until Ctrl-C, or for `seconds`; returns whether it was interrupted.
+    """Serve until Ctrl-C, or for `seconds`. Return whether Ctrl-C ended the serving.
 
     `tell` takes one line per event; `started` takes the brokers' addresses, once they listen. Raises PortError.
     """

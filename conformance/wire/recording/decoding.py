@@ -37,8 +37,8 @@ MOST_BYTES = 16 << 20
 
 
 def batches_of(data: bytes, cursor: Cursor) -> list[dict[str, Any]]:
-    """The record batches in some bytes, as values for JSON. `cursor` counts batches and records; MalformedError if they
-    are too many."""
+    """The record batches in some bytes, as values for JSON. `cursor` counts batches and records. Raises
+    MalformedError if there are too many."""
     return list(_batches(data, cursor))
 
 
@@ -196,7 +196,7 @@ def _plain(value: Any, kind: str | None, cursor: Cursor) -> Any:
 
 
 def _seconds(value: Any) -> float | None:
-    """A time in seconds; None for -1. It was read in milliseconds; an absent tagged field has kio's timedelta."""
+    """A time in seconds; None for -1. `value` is in milliseconds or, for an absent tagged field, kio's timedelta."""
     if value is None or value == -1:
         return None
     return value / 1000 if isinstance(value, int) else float(value.total_seconds())

@@ -47,7 +47,7 @@ class Room:
         self._left = most
 
     def reserve(self, size: int) -> bool:
-        """Reserve this many bytes if they are available; returns whether they were."""
+        """Reserve this many bytes and return True; return False if fewer bytes are left."""
         if size > self._left:
             return False
         self._left -= size
@@ -59,7 +59,7 @@ class Room:
 
 
 class Splitter:
-    """Splits one direction of a connection into frames: four bytes of size, and so many bytes."""
+    """Splits one direction of a connection into frames: four bytes give the size of the frame that follows them."""
 
     def __init__(self, room: Room) -> None:
         self._room = room
@@ -103,7 +103,7 @@ class Splitter:
         return Piece(self._take(got), problem=problem, size=size)
 
     def _problem(self, size: int) -> str | None:
-        """Why a frame of this size is not kept."""
+        """Why a frame of this size is not kept; None if the frame is kept."""
         if size < 0:
             return f"a frame of {size} bytes: {UNDECODED}"
         if size > MOST_FRAME:
@@ -141,7 +141,7 @@ Broker = int | str
 
 @dataclass(frozen=True)
 class Message:
-    """A request or a response. `key`, the API's key, is None without a header, and for a response without a request."""
+    """A request or a response. `key`, the API's key, is None if the header or a response's request is missing."""
 
     kind: str
     broker: Broker

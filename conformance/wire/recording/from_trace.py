@@ -105,7 +105,7 @@ class Names:
     controller: str = CONTROLLER
 
     def brokers(self, step: Step) -> list[int]:
-        """The arguments of a step as ids of brokers, by position; an argument that is no broker becomes meaningless."""
+        """The arguments of a step as ids of brokers, in order; an argument that is no broker gives a meaningless id."""
         return [self.first_broker + each for each in step.ordinals]
 
 
@@ -127,7 +127,7 @@ class _Script:
         return [*(f"hold {rule} after begun until released" for rule in rules), *self._comments(numbers)]
 
     def _fetches(self) -> Iterator[str]:
-        """The rules that hold each follower's fetches from each leader of the trace, arriving in the trace or not."""
+        """The rules that hold each follower's fetches from each leader, even if no such fetch arrives in the trace."""
         steps = [step for step in self._trace.steps if step.action in LEADERS]
         first = self._names.first_broker
         for leader in sorted({self._names.brokers(step)[LEADERS[step.action]] for step in steps}):

@@ -54,7 +54,7 @@ class Side:
 
 @dataclass(frozen=True)
 class Shared:
-    """Objects that all connections of a proxy share: the recording, the rules, the printing, the count of memory."""
+    """Objects that all connections of a proxy share: the recording, the rules, the printing, the count of bytes."""
 
     sink: Sink
     holding: Holding
@@ -74,7 +74,7 @@ class Connection:
         self._conversation = Conversation(node)
 
     async def run(self) -> None:
-        """Pass everything on until both sides have ended, or one is broken."""
+        """Pass everything on until both sides have ended, or a side is broken."""
         pumps = [
             asyncio.create_task(self._pump("request", self._client, self._broker)),
             asyncio.create_task(self._pump("response", self._broker, self._client)),
@@ -164,7 +164,7 @@ class Proxy:
         self.ports: dict[Broker, int] = {}
 
     async def __aenter__(self) -> Proxy:
-        """Listen on all ports. Raises PortError if one is not available."""
+        """Listen on all ports. Raises PortError if a port is not available."""
         try:
             for node in self._nodes:
                 await self._listen(node)
@@ -207,7 +207,7 @@ class Proxy:
         task.add_done_callback(self._connections.discard)
 
     async def _serve(self, node: Node, ended: asyncio.Event, client: Side) -> None:
-        """Connect to the node, as the client has connected to the proxy, and pass everything on."""
+        """Connect to the node for a client that has connected to the proxy, and pass everything on."""
         try:
             broker = await _connect(node, ended)
         except OSError as error:
@@ -233,8 +233,8 @@ async def _connect(node: Node, ended: asyncio.Event) -> Side:
 
 
 def _reason(error: OSError) -> str:
-    """The reason in an error of the operating system, without the sentence and the address that asyncio adds to it. The
-    error of an unresolvable name has no error number: its own text is returned."""
+    """The reason in an error of the operating system, without the sentence and the address that asyncio adds to the
+    reason. The error of a name that cannot be resolved has no number: for this error, its text is returned."""
     number = error.errno or 0
     return os.strerror(number) if number > 0 else error.strerror or str(error)
 
@@ -252,7 +252,7 @@ async def record(
     started: Callable[[Mapping[Broker, int]], None],
     seconds: float | None,
 ) -> bool:
-    """Pass messages on and record them until Ctrl-C, or for `seconds`; returns whether Ctrl-C ended it.
+    """Pass messages on and record them until Ctrl-C, or for `seconds`. Return whether Ctrl-C ended the recording.
 
     `path` must not exist. `tell` takes a line for each event, `answer` a line for each faulty command, and `started`
     the proxy's port for each node. Raises PortError, FileExistsError, WritingError.

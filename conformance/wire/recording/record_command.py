@@ -83,7 +83,7 @@ def _nodes(words: Sequence[str]) -> list[Node]:
             if each.name == other.name:
                 raise UsageError(f"--node {each.name}: given twice; give each node once")
             if each.port and each.port == other.port:
-                raise UsageError(f"--node {each.name}: port {each.port} is that of {other.name}; give each its own")
+                raise UsageError(f"--node {each.name}: node {other.name} has port {each.port}, too; give each its own")
     return nodes
 
 

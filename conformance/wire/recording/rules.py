@@ -10,10 +10,10 @@ Out: `Rule`s, or a UsageError with file and line; when a message may pass; entri
     MESSAGE: [response] API [from PARTY] [to PARTY]      API: fetch, alter_partition, ..., or any
     MOMENT:  MESSAGE | begun | released                  PARTY: broker N | controller | client ID
 
-`begun` and `released` are the moments when a person types `begin LINE` and `release LINE`. The first rule that fits
-holds a message, then each further rule that fits. Later messages on its connection wait behind it, because the order of
-bytes must not change. A fault that a person types is only written down: the person must cause it. Its line stands in
-the recording at the moment of typing, so type it when you cause the fault.
+`begun` and `released` are the moments when a person types `begin LINE` and `release LINE`. A message is held
+by the first rule that fits it, then by each further rule that fits it. Later messages on its connection wait behind it,
+because the order of bytes must not change. A fault that a person types is only recorded, with the time of typing: the
+person must cause the fault, at the moment of typing.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Party:
     client: str | None = None
 
     def is_client(self, client: str | None) -> bool:
-        """Whether a client id belongs to this party. A broker has several client ids; `client` may end in *."""
+        """Whether a client id belongs to this party. A broker has several client ids; a party's id may end in *."""
         if client is None:
             return False
         if self.client is not None:
@@ -165,14 +165,14 @@ class _Words:
         return name
 
     def _party(self, *, is_client: bool) -> Party:
-        """Take a party from the line: with `is_client` the end that opened the connection, known by its client id;
-        otherwise a node."""
+        """Take a party from the line. With `is_client` the party is the end that opened the connection, which is known
+        by its client id; otherwise it is a node."""
         cure = "write broker N, controller, or client ID"
         word = self._next(cure)
         if word == "client":
             if not is_client:
                 raise self._error(
-                    "client: requests go to brokers and controllers, and responses come from them; name one of them"
+                    "client: only brokers and controllers get requests and send responses; name a broker or controller"
                 )
             return Party(None, self._next("name the client by its client id"))
         if word == "broker":
@@ -183,7 +183,7 @@ class _Words:
         if word.partition("-")[0] != CONTROLLER:
             raise self._error(f"{word}: {cure}")
         if is_client and word == CONTROLLER:
-            raise self._error("controller: a sender of requests is known by its id, missing here; write controller-ID")
+            raise self._error("controller: a controller that sends requests is named with its id; write controller-ID")
         return Party(word) if is_client else self._node(word)
 
     def _node(self, node: Broker) -> Party:
@@ -195,7 +195,7 @@ class _Words:
     def _milliseconds(self) -> int:
         number = self._next("write by N ms")
         if not (number.isascii() and number.isdecimal() and len(number) <= 9 and 1 <= int(number) <= MOST_MS):
-            raise self._error(f"{number}: not a length of a delay; give 1 to {MOST_MS} ms")
+            raise self._error(f"{number}: not a valid delay; give 1 to {MOST_MS} ms")
         self._must("ms", "the delay is not in milliseconds; write, for example, by 200 ms")
         return int(number)
 
@@ -279,7 +279,7 @@ class Holding:
                 self._begin(each)
 
     async def admit(self, message: Message, frame: bytes, ended: asyncio.Event) -> None:
-        """Wait until the rules let a message pass. Raises DroppedError if its connection ends before."""
+        """Wait until the rules let a message pass. Raises DroppedError if the connection ends first."""
         begun = self._see(message)
         for each in self._rules:
             if each not in begun and each.takes(message):
@@ -301,8 +301,8 @@ class Holding:
             self._begin(rule)
 
     def _see(self, message: Message) -> list[_Active]:
-        """Begin and end the rules whose `after` or `until` names this message; return the rules that begin, which hold
-        only later messages."""
+        """Begin the rules whose `after` names this message, and end the rules whose `until` names it. Return the rules
+        that begin now: they hold only later messages."""
         begun = []
         for each in self._rules:
             rule = each.rule
@@ -352,7 +352,7 @@ class Holding:
 
 
 async def _either(passes: asyncio.Event, ended: asyncio.Event, delay: float | None) -> bool:
-    """Wait until a message may pass, its delay is over, or its connection has ended; returns whether it may pass."""
+    """Wait for `passes`, the end of `delay`, or the end of the connection. Return False if the connection has ended."""
     waiting = [asyncio.create_task(passes.wait()), asyncio.create_task(ended.wait())]
     try:
         await asyncio.wait(waiting, timeout=delay, return_when=asyncio.FIRST_COMPLETED)

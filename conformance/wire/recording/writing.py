@@ -4,8 +4,8 @@ In:  entries, with frames or without. The process reads them from standard input
      only argument is the path of the file.
 Out: one line of JSON for each entry; at the first failure one line on stderr, and exit code 2.
 
-The proxy waits only when the process has not yet taken MOST_AHEAD bytes: so memory is bounded, and no entry is left
-out. The file is complete when the input ends, even if the proxy was killed.
+The proxy waits only when the process still has to take MOST_AHEAD bytes: memory is bounded, and no entry is left out.
+The file is complete when the input ends, even if the proxy was killed.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def packed(entry: Mapping[str, Any], frame: bytes | None) -> bytes:
 
 
 def line_of(entry: Mapping[str, Any], frame: bytes | None) -> dict[str, Any]:
-    """An entry as it is written: with the API's name and the body, or why the frame has no body, and its size."""
+    """An entry as it is written: with the API's name and the body or, without a body, the reason and the size."""
     line = {name: value for name, value in entry.items() if name not in ("key", "of")}
     key, version = entry.get("key"), entry.get("version")
     if "key" in entry:
@@ -138,7 +138,7 @@ class Lines:
 
 
 def main(path: str, entries: BinaryIO) -> int:
-    """Write all entries to the end of a file; returns the exit code."""
+    """Append all entries to a file. Return the exit code."""
     try:
         with Path(path).open("a", encoding="utf-8") as file:
             lines = Lines(file)

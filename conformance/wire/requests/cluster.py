@@ -21,7 +21,7 @@ TOPIC_ID = uuid.UUID(int=1)
 
 
 def api_versions(versions: Mapping[Api, tuple[int, int]], request: Request) -> Any:
-    """Answer which requests the server knows."""
+    """Answer with the requests that the server knows, and their versions."""
     keys = (
         request.make("ApiVersion", api_key=api, min_version=first, max_version=last)
         for api, (first, last) in versions.items()
@@ -48,7 +48,7 @@ async def metadata(backend: Backend, broker: int, request: Request) -> Any:
 
 
 def _name(backend: Backend, topic: Any) -> str | None:
-    """The name of the requested topic; since version 10 it may be requested by its id."""
+    """The name of the topic that an entry of a Metadata request asks for by name or (since version 10) by id."""
     return backend.topic if getattr(topic, "topic_id", None) == TOPIC_ID else topic.name
 
 

@@ -44,7 +44,7 @@ RESET_NAMES: Mapping[AutoOffsetReset, str] = {
 
 
 def read_all(addresses: str, topic: str, isolation: Isolation) -> Reading | None:
-    """Read the whole partition with a new consumer; None if it could not. Blocks."""
+    """Read the whole partition with a new consumer; None if the consumer could not read it. Blocks."""
     consumer = _consumer(addresses, "a new consumer", isolation, AutoOffsetReset.EARLIEST)
     try:
         partition = TopicPartition(topic, 0)
@@ -179,7 +179,7 @@ class Consuming:
         return answer
 
     def _let_know(self, consumer: int, leader: int, state: State) -> None:
-        """Present this leader to a consumer, with the consumer's leader epoch in this state, if consumers check it."""
+        """Present this leader to a consumer, with the consumer's leader epoch in `state` if consumers check epochs."""
         checks = self._configuration.POSITION_CHECK != PositionCheck.NONE
         epoch = state.consumer_leader_epoch[consumer] if checks else NO_EPOCH
         self._stage.leaders[reader_of(consumer)] = leader, epoch
@@ -187,8 +187,8 @@ class Consuming:
     async def _fetch(self, consumer: int, broker: int, position: int, state: State) -> Waiting:
         """Wait for a fetch at this broker, with the consumer's position and epoch in this state. Raises ClientError.
 
-        A fetch with another epoch is refused, so that the consumer looks for the leader. The answer to a fetch at
-        another broker names this broker as preferred replica, or refuses if consumers do not read from followers.
+        A fetch with a different epoch is refused, so that the consumer looks for the leader. A fetch at a different
+        broker is answered with `broker` as preferred replica, or refused if consumers do not read from followers.
         """
         follows = self._configuration.follower_fetching
         if not (follows and state.preferred_read_replica[consumer] == broker):

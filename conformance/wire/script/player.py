@@ -1,8 +1,8 @@
 """Plays a trace: the cluster takes its steps, and real producers and consumers take part.
 
-Whatever a client sends arrives at the server and waits there. A step in which a client takes part lets that request
-through; when the cluster answers, the answer goes back on the same connection. After the last step the cluster keeps
-running without faults and elections, so that new consumers can read.
+Whatever a client sends arrives at the server and waits there. A step in which a client takes part lets the client's
+request through; when the cluster answers, the answer goes back on the same connection. After the last step the cluster
+keeps running without faults and elections, so that new consumers can read.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The producers of a played trace: real producers, their requests, and their results.
 
 Without idempotence each record has a producer of its own, because a broker handles one request of a connection at a
-time, and in the model several records can wait for their acknowledgement at once. An idempotent producer sends all of
-its records, and a transactional producer those of its transaction. An idempotent or transactional producer must give
-each record the same sequence number as the producer in the trace.
+time, and in the model several records can wait for their acknowledgement at once. With idempotence, one producer sends
+all records; with transactions, one producer sends the records of each transaction. An idempotent or transactional
+producer must give each record the same sequence number as the producer in the trace.
 """
 
 from __future__ import annotations
@@ -215,7 +215,7 @@ class Producing:
             raise ClientError(f"{otherwise(position)}: it does not send record {value}: {_text(error)}") from None
 
     def _waits(self, producer: RealProducer, value: str) -> bool:
-        """Whether another record of the same producer waits at a broker."""
+        """Whether a record of the same producer other than `value` waits at a broker."""
         return any(
             arrival.value in producer.sent and arrival.value != value and not arrival.answer.done()
             for arrival in self._stage.arrivals
@@ -235,8 +235,8 @@ class Producing:
     async def _arrived(self, value: str, position: int) -> Arrival:
         """Wait for the request with this record at the expected broker, and return it. Raises ClientError.
 
-        If the producer sends another record again that the trace does not send again, the answer is `REFUSED`, which
-        keeps the connection: a later request may already be in flight.
+        If the producer first sends a different record again, which the trace does not, the record is answered with
+        `REFUSED`. This keeps the connection open: a later request may already be in flight.
         """
         producer, bound = self._by_value[value], {id(each) for each in self._bound.values()}
         arrivals: list[Arrival] = []
@@ -270,8 +270,8 @@ class Producing:
         )
 
     async def _end_transaction(self, transaction: int, control: Control, position: int) -> None:
-        """Let the producer commit or abort. While it waits for an acknowledgement it does neither: a commit raises
-        ClientError, and an abort is left to the coordinator after transaction.timeout.ms.
+        """Let the producer commit or abort. If a record of the transaction is not acknowledged, the producer can do
+        neither: a commit raises ClientError, and the coordinator aborts after transaction.timeout.ms.
         """
         before = self._states[position - 1]
         for record in range(before.next_record):
@@ -326,7 +326,7 @@ class Producing:
                 yield arrival.value
 
     def _refused_and_back(self) -> set[str]:
-        """The records that were refused because of their sequence number, and that wait at a broker again."""
+        """The records that were refused because of their sequence number, were sent again, and wait at a broker."""
         refused = {sent.payload for _, sent in self._sent() if sent.outcome in REFUSED_SEQUENCES}
         return refused & {arrival.value for arrival in self._stage.arrivals if not arrival.answer.done()}
 
@@ -358,8 +358,8 @@ class Producing:
         if not is_same or real.sequence != own.sequence:
             epoch = "the same epoch" if is_same else "another epoch"
             raise ClientError(
-                f"{otherwise(position)}: it gives record {arrival.value} number {real.sequence} in {epoch}, the trace's"
-                f" producer gives it number {own.sequence}"
+                f"{otherwise(position)}: it gives record {arrival.value} number {real.sequence} in {epoch}, but"
+                f" the trace's producer gives it number {own.sequence}"
             )
         self._identities[ours] = theirs
 

@@ -81,7 +81,7 @@ class Stage(Backend):
     """The cluster while a trace is played: requests of clients wait here for their steps.
 
     `expected` is the broker to which the next request of a producer has to come. `leaders` has, by the name of each
-    consumer with a position, the leader and the leader epoch that the trace lets it know.
+    consumer with a position, the leader and the leader epoch that this consumer knows in the trace.
     """
 
     def __init__(self, cluster: Cluster, topic: str, tell: Tell) -> None:
@@ -106,7 +106,7 @@ class Stage(Backend):
     async def append(self, broker: int, batch: Batch, acks: Acks) -> ProduceResponse | None:
         """Hold the request until the trace has a step for it.
 
-        A request to an unexpected broker is refused if that broker does not lead; otherwise it is lost.
+        A request to an unexpected broker is refused if that broker does not lead; otherwise the request is lost.
         """
         if self.expected is not None and broker != self.expected:
             if self.cluster.leader_known_to(broker)[0] == broker:

@@ -177,7 +177,7 @@ def nobody_overtakes(s):
 
 @always
 def flush_invariant(s):
-    """An open gate lets exactly those pass who wait in its chamber."""
+    """An open gate lets exactly the processes pass that wait in its chamber."""
     return (
         s.first_gate == 0 or s.first_gate == sum(1 for p in range(s.processes) if is_in_the_first_chamber(s, p))
     ) and (

@@ -105,7 +105,7 @@ def upon_v1(s, process: Process, senders: Senders):
 
 @action(shows="{process}, receives from {senders}")
 def upon_non_faulty(s, process: Process, senders: Senders):
-    """A process with ECHO from more processes than can be faulty sends ECHO."""
+    """A process that has received ECHO from more processes than can be faulty sends ECHO."""
     require(not s.is_faulty[process])
     require(all(may_be_received(s, p) for p in range(s.processes) if senders[p]))
     require(s.label[process] == Label.V0 or s.label[process] == Label.V1)

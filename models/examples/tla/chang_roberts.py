@@ -33,7 +33,7 @@ class Configuration:
 
 
 class Node(Domain, size="nodes"):
-    """A node, which is also its identity. The smallest identity wins."""
+    """A node, whose number is also its identity. The smallest identity wins."""
 
 
 class Status(IntEnum):
@@ -71,7 +71,7 @@ def start(s, node: Node):
 
 @action(shows="{identity} by {node}")
 def receive(s, node: Node, identity: Node):
-    """A node passes an identity on if it has lost, or loses to it; otherwise it drops it, and wins if it is its own."""
+    """A node that has lost, or loses to the identity, passes it on; others drop it, and win if it is their own."""
     require(s.has_started[node])
     require(s.messages[node][identity])
     s.messages[node][identity] = False

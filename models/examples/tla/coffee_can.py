@@ -48,7 +48,7 @@ def beans(s):
 
 @action
 def pick_same_color_black(s):
-    """Two black beans are thrown away, and one is put back."""
+    """Two black beans are taken out, and one of them is put back."""
     require(s.black >= 2)
     s.black -= 1
 

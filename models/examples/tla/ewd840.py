@@ -72,7 +72,7 @@ def initiate_probe(s):
 
 @action
 def pass_token(s, node: Node):
-    """An inactive node passes the token on, and a black one stains it. An active node may pass only a black token."""
+    """A node passes the token on; a black node makes it black. An active node may if it or the token is black."""
     require(node != 0)
     require(s.token_position == node)
     require(not s.active[node] or s.color[node] == Color.BLACK or s.token_color == Color.BLACK)
@@ -84,7 +84,7 @@ def pass_token(s, node: Node):
 
 @action(shows="{node} to {receiver}")
 def send_message(s, node: Node, receiver: Node):
-    """An active node activates another node. It becomes black if the token has already passed the receiver."""
+    """An active node activates another node. The sender becomes black if the token has already passed the receiver."""
     require(s.active[node])
     require(receiver != node)
     s.active[receiver] = True
@@ -119,7 +119,7 @@ def termination_detection(s):
 
 @always
 def dijkstras_invariant(s):
-    """The nodes behind the token are inactive, or a node before it is black, or the token is."""
+    """The nodes that the token has left are inactive, or a node that it has yet to leave, or the token, is black."""
     return (
         all(not s.active[node] for node in range(s.nodes) if node > s.token_position)
         or any(s.color[node] == Color.BLACK for node in range(s.nodes) if node <= s.token_position)

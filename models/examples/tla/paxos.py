@@ -8,7 +8,7 @@ The same: every state and step. Messages are never removed. Different: the set `
 each kind of message. A promise (1b) for a ballot is sent at most once by each acceptor, so that the vote in it is one
 entry per acceptor and ballot. `phase_2a` has two more parameters, the quorum and the acceptor whose vote shows that the
 value is safe: TLC generates a successor for each of them, and for each acceptor. That the algorithm refines the module
-Voting is not stated; `agreement` says what it means.
+Voting is not stated; `agreement` says what follows.
 """
 
 from isrcheck.models.language import (
@@ -97,7 +97,7 @@ def voted_last(s, quorum, ballot, acceptor):
 
 @action(shows="{value} in ballot {ballot}, quorum without {quorum}, witness {witness}")
 def phase_2a(s, ballot: Ballot, value: Value, quorum: Quorum, witness: Witness):
-    """The leader of a ballot asks for votes for the value of its quorum's last vote, or for any value without one."""
+    """The leader of a ballot asks for votes for its quorum's last voted value or, if nobody there voted, any value."""
     require(not any(s.sent_2a[ballot][v] for v in range(s.values)))
     require(all(s.sent_1b[a][ballot] for a in range(s.acceptors) if a != quorum))
     require(

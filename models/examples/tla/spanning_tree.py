@@ -82,7 +82,7 @@ def can_be_relaxed(s):
 
 
 def is_in_place(s, node):
-    """The node is the root, or not connected to it, or one step farther from it than its mother."""
+    """The node is the root, or not connected to the root, or one step farther from the root than the node's mother."""
     return (
         (node == 0 and s.distance[node] == 0 and s.mother[node] == node)
         or (

@@ -45,7 +45,7 @@ class State:
 
 @initial
 def no_message_is_pending(configuration: Any) -> Iterator[dict[str, Any]]:
-    """At first no message is pending, and any nodes are active. If none is, the termination may have been detected."""
+    """At first no message is pending, and any nodes are active. If no node is, termination may have been detected."""
     for active in product((False, True), repeat=configuration.nodes):
         for is_detected in {False, not any(active)}:
             yield {"active": list(active), "is_detected": is_detected}
@@ -108,5 +108,5 @@ def safe(s):
 
 @always_step
 def quiescence(before, after):
-    """A computation that has terminated stays so."""
+    """A computation that has terminated stays terminated."""
     return not terminated(before) or terminated(after)

@@ -59,21 +59,21 @@ def next_value(s, value):
 
 @action
 def create_token(s):
-    """Node 0 has the token if its counter is that of the last node, and passes it on by counting."""
+    """Node 0 has a token if its counter equals the last node's counter; it passes the token on by counting."""
     require(s.counter[0] == s.counter[s.nodes - 1])
     s.counter[0] = next_value(s, s.counter[0])
 
 
 @action
 def pass_token(s, node: Node):
-    """Another node has a token if its counter differs from its predecessor's, and passes it on by copying that."""
+    """Any other node has a token if its counter differs from its predecessor's; it passes the token on by copying."""
     require(node != 0)
     require(s.counter[node] != s.counter[node - 1])
     s.counter[node] = s.counter[node - 1]
 
 
 def unique_token(s):
-    """There is exactly one token: the first counters are equal, and all further ones, if any, have the value before."""
+    """There is exactly one token: the first counters are equal, and all others, if any, have the preceding value."""
     return any(
         all(
             s.counter[node] == s.counter[0] if node < first else next_value(s, s.counter[node]) == s.counter[0]

@@ -1,10 +1,10 @@
 """Atomic commitment with a coordinator that can fail, after Babaoglu and Toueg (1993).
 
 After specifications/acp/ACP_SB.tla and ACP_NB.tla by Michel Charpentier (github.com/tlaplus/Examples, MIT license).
-Model files: ACP_SB_TLC.cfg, with three participants, and ACP_NB_TLC.cfg, with two. `FORWARDS` says which of the two
-protocols it is: with it, every participant forwards a decision to all others before it decides (ACP_NB), so that no
-participant that stays alive waits for ever; without it, the broadcast of a coordinator that dies may reach some of them
-and not the others (ACP_SB).
+Model files: ACP_SB_TLC.cfg, with three participants, and ACP_NB_TLC.cfg, with two. `FORWARDS` chooses between the
+two protocols: with it, every participant forwards a decision to all others before it decides (ACP_NB), so that nobody
+who stays alive waits for ever; without it, the broadcast of a coordinator that dies may reach only some participants
+(ACP_SB).
 
 As in the original, a message is what its sender remembers to have sent, and everybody knows at once that somebody is
 dead. The same: every state and step. Different: `alive` is left out, because it is always `not faulty`; the decision of
@@ -223,7 +223,7 @@ def participant_decides_after_forwarding(s, p: Participant):
 
 @action
 def participant_aborts_on_timeout(s, p: Participant):
-    """No living participant can still receive a decision, since the dead sent none to the living: this one aborts."""
+    """No living participant can still receive a decision, since the dead sent none to the living: `p` aborts."""
     require(s.FORWARDS)
     require(not s.is_faulty[p])
     require(s.decision[p] == Decision.NONE)
@@ -241,7 +241,7 @@ def participant_aborts_on_timeout(s, p: Participant):
 
 @terminal
 def everybody_is_dead(s):
-    """Only when all are dead is no step left. The model files have CHECK_DEADLOCK FALSE."""
+    """Everybody is dead; every other state has a step. The model files have CHECK_DEADLOCK FALSE."""
     return s.coordinator_is_faulty and all(s.is_faulty[p] for p in Participant)
 
 
@@ -263,7 +263,7 @@ def commits_only_if_all_vote_yes(s):
 
 @always
 def aborts_only_for_a_reason(s):
-    """AC3_1: somebody voted no, or somebody is faulty."""
+    """AC3_1: if a participant aborts, somebody voted no, or somebody is faulty."""
     return (
         not any(s.decision[p] == Decision.ABORT for p in Participant)
         or any(not s.votes_yes[p] or s.is_faulty[p] for p in Participant)

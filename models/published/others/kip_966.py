@@ -20,9 +20,9 @@ Where Kafka 4.1 does something else (org.apache.kafka.controller, kafka.cluster.
   unfenced, and may be elected, as soon as it registers. Heartbeats and controlled shutdowns are left out.
 - An unclean shutdown is noticed because the broker sends another broker epoch than the controller has recorded. Here
   the broker sends none.
-- The controller elects the first valid replica in the order of the assignment. Here it elects any.
-- While the ISR is below the minimum, a member of the ELR that joins it leaves the ELR. Here it stays in both, which
-  needs a minimum of 3 to be seen.
+- The controller elects the first valid replica in the order of the assignment. Here it elects any valid replica.
+- While the ISR is below the minimum, a member of the ELR that joins the ISR leaves the ELR. Here it stays in the ELR,
+  which needs a minimum of 3 to be seen.
 - The last known ELR is one replica: the last leader, which is elected if ISR and ELR are empty. Here it is the set of
   all that were removed from the ELR, and nobody is elected from it: the recovery that compares logs is not specified,
   and Kafka has not implemented it.
@@ -80,8 +80,8 @@ def shutdowns_of(configuration):
 
 
 def last_partition_epoch(configuration):
-    """The largest partition epoch that a behaviour can reach; a larger one would leave its field's range, a reported
-    error."""
+    """The largest partition epoch that a behaviour can reach. (A larger epoch would leave the range of its field, which
+    the search reports as an error.)"""
     return (
         2
         + 3 * (configuration.fencings + shutdowns_of(configuration))
@@ -173,7 +173,7 @@ class Fetch(IntEnum):
 
 
 class Change(IntEnum):
-    """The changes of a broker of which the controller learns."""
+    """What the controller learns of a broker."""
 
     FENCED = 0
     UNFENCED = 1
@@ -270,7 +270,7 @@ def is_in(number, b):
 
 
 def weight(s, b):
-    """The value of a broker's digit in a number of `Incarnations`."""
+    """The weight of a broker's digit in a number that stands for `Incarnations`."""
     base = s.lossless_shutdowns + s.lossy_shutdowns + 1
     return 1 if b == 0 else base if b == 1 else base * base if b == 2 else base * base * base
 
@@ -392,7 +392,7 @@ def advance_high_watermark(s, b, old, new):
 
 
 def maybe_advance_high_watermark(s, b, end):
-    """Only a leader whose ISR has the minimum size advances: with a smaller one, it may not know who can be elected."""
+    """A leader advances only if its ISR has the minimum size: otherwise it may not know who can be elected."""
     if committed_end(s, b, end) > s.high_watermark[b] and isr_size(s, s.known_epoch[b]) >= s.min_isr:
         advance_high_watermark(s, b, s.high_watermark[b], committed_end(s, b, end))
 
@@ -463,7 +463,7 @@ def wait_for_leader(s, b, epoch):
 
 @action(shows="{b} up to {epoch}")
 def broker_learns_metadata(s, b: Broker, epoch: PartitionEpoch):
-    """ReceiveMetadataUpdate: the broker replicates the metadata up to a record that concerns it, and acts on that."""
+    """ReceiveMetadataUpdate: the broker replicates the metadata up to a record that concerns it, and applies it."""
     require(s.status[b] == Status.RUNNING)
     require(epoch > s.position[b] and epoch <= s.partition_epoch)
     require(
@@ -803,7 +803,7 @@ def follower_receives_fetch(s, follower: Broker, leader: Broker):
 
 
 def stays_in_isr(s, change, b, member):
-    """Whether a member is in the ISR after a change of `b`, which itself leaves, even as the last, unless unfenced."""
+    """Whether a member stays in the ISR after a change of `b`: `b` leaves, even as the last, unless it is unfenced."""
     return s.record_isr[s.partition_epoch][member] and (change == Change.UNFENCED or member != b)
 
 
@@ -812,8 +812,8 @@ def next_isr_size(s, change, b):
 
 
 def is_next_elr(s, change, b, member):
-    """Whether a member is in the ELR after a change of broker `b`, which joins if it leaves an ISR that becomes too
-    small, unless its shutdown was unclean."""
+    """Whether a member is in the ELR after a change of `b`. If `b` leaves an ISR that becomes too small, `b` joins the
+    ELR, unless its shutdown was unclean."""
     if change == Change.FENCED:
         return next_isr_size(s, change, b) < s.min_isr and (
             s.record_elr[s.partition_epoch][member] or (member == b and s.record_isr[s.partition_epoch][b])
@@ -848,7 +848,7 @@ def changes_partition(s, change, b):
 
 
 def may_elect(s, change, b, candidate):
-    """Whether the election that the change needs may elect `candidate`; without an election, `b` stands for nobody."""
+    """Whether the election that the change needs may elect `candidate`; if there is no election, `candidate` is `b`."""
     if keeps_leader(s, change, b):
         return candidate == b
     if next_isr_size(s, change, b) > 0:
@@ -863,8 +863,8 @@ def elects(s, change, b):
 
 
 def writes_last_known_elr(s):
-    """Write who is in the last known ELR: each broker that left the ELR with the last metadata record, and those that
-    the record before had. If the ISR has the minimum size, nobody is."""
+    """Write the last known ELR: it keeps its members of the record before, and gets each broker that leaves the ELR
+    with this metadata record. If the ISR has the minimum size, the last known ELR is empty."""
     size = sum(1 for member in Broker if s.record_isr[s.partition_epoch][member])
     for member in Broker:
         s.record_last_known_elr[s.partition_epoch][member] = size < s.min_isr and (
@@ -874,7 +874,7 @@ def writes_last_known_elr(s):
 
 
 def write_change(s, change, b, candidate):
-    """Append the metadata record of a change; all that is computed first is about the state before the change."""
+    """Append the metadata record of a change. All but the last known ELR is computed from the state before it."""
     following = s.partition_epoch + 1
     is_election = elects(s, change, b)
     from_elr = is_election and next_isr_size(s, change, b) == 0
@@ -976,7 +976,7 @@ def is_eligible(s, epoch, isr, incarnations, leader, member):
 
 
 def is_from_the_leader(s, epoch):
-    """The request is of the present leader, in its present incarnation, and knows the last state of the partition."""
+    """The request is of the present leader, in its present incarnation, and has the partition's present epoch."""
     return (
         epoch == s.partition_epoch
         and leader_of(s) != NONE
@@ -1147,7 +1147,7 @@ def broker_0_leads(s):
 
 @terminal
 def faults_are_used_up(s):
-    """Only when all faults are used up may no step be left (TLC ran with -deadlock)."""
+    """All faults are used up; every other state has a step (TLC ran with -deadlock)."""
     return (
         s.lossless_shutdowns_so_far == s.lossless_shutdowns
         and s.lossy_shutdowns_so_far == s.lossy_shutdowns

@@ -10,9 +10,9 @@ removes its last entry if another log ends in a later term. The same: every stat
 `LEARNS_FROM_SYNC_SOURCE` says which action replaces CommitPointAction of the original.
 
 Different: the variable syncSource is left out, because no action of these model files sets it to anything but Nil. An
-entry is its term; the place in the log is its index. A step that the StateConstraint of the original cuts off leaves
-the state as it is here: an election after the last term, a write to a full log. TLC generates that successor and drops
-it; so both count it as generated, and neither as a state.
+entry is its term; the place in the log is its index. Steps that the StateConstraint of the original cuts off (an
+election after the last term, a write to a full log) here lead back to the same state. TLC generates the successor and
+drops it; so TLC and this model count it as generated, but not as a state.
 """
 
 from isrcheck.models.language import (
@@ -60,14 +60,14 @@ def last_term(s, i):
 
 
 def continues(s, j, i):
-    """The log of `j` is longer than that of `i`, and has the same term where that of `i` ends."""
+    """The log of `j` is longer than the log of `i`, and has the same term where the log of `i` ends."""
     return s.log_length[i] < s.log_length[j] and (
         s.log_length[i] == 0 or s.log[i][s.log_length[i] - 1] == s.log[j][s.log_length[i] - 1]
     )
 
 
 def can_roll_back(s, i, j):
-    """The log of `j` ends in a later term, and is not a continuation of that of `i`."""
+    """The log of `j` ends in a later term, and is not a continuation of the log of `i`."""
     return (
         s.log_length[i] > 0
         and last_term(s, i) < last_term(s, j)
@@ -76,14 +76,14 @@ def can_roll_back(s, i, j):
 
 
 def agree_on(s, me, length):
-    """The number of servers with an entry of the same term at the end of the first `length` entries."""
+    """The number of servers whose entry number `length` has the same term as that of `me`."""
     return sum(
         1 for node in Server if s.log_length[node] >= length and s.log[node][length - 1] == s.log[me][length - 1]
     )
 
 
 def is_committed(s, me):
-    """A majority has the last entry, and its term is the current one: an older one could still be rolled back."""
+    """A majority has the last entry, and its term is the current term: an older entry could still be rolled back."""
     return s.log_length[me] > 0 and 2 * agree_on(s, me, s.log_length[me]) > s.servers and last_term(s, me) == s.term
 
 

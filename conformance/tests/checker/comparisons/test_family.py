@@ -79,10 +79,10 @@ def test_the_object_of_json(check):
         ("isr_by_lag --burst 0", "burst=0 is impossible"),
         ("isr_propagation --brokers 0", "brokers=0 is impossible"),
         ("placement --brokers 2", "replication_factor: a partition has at most one replica on a broker"),
-        ("placement --brokers 4 --racks 5 --replication-factor 2", "racks: each rack has a broker"),
+        ("placement --brokers 4 --racks 5 --replication-factor 2", "racks: each rack needs a broker"),
         ("placement --replication-factor 1", "min_insync_replicas: no partition has so many replicas"),
         ("cap --replicas 9", "replicas=9 is impossible"),
-        ("cap --min-insync-replicas 4", "min_insync_replicas is above the number of replicas; give a smaller one"),
+        ("cap --min-insync-replicas 4", "min_insync_replicas is above the number of replicas; give a smaller number"),
         ("family isr_lag", "check family has no model isr_lag; did you mean isr_by_lag?"),
         (
             "family isr_by_lag --burst 3",

@@ -64,14 +64,14 @@ def test_a_script_is_read(tmp_path):
         ("hold fetch to broker 7 until released", "7: there is no such node; the nodes are 1, 2, controller (--node)"),
         (
             "hold fetch to client a until released",
-            "client: requests go to brokers and controllers, and responses come from them; name one of them",
+            "client: only brokers and controllers get requests and send responses; name a broker or controller",
         ),
         (
             "hold fetch from controller until released",
-            "controller: a sender of requests is known by its id, missing here; write controller-ID",
+            "controller: a controller that sends requests is named with its id; write controller-ID",
         ),
         ("delay fetch until released", "the delay has no length; write, for example, by 200 ms"),
-        ("delay fetch by 0 ms", "0: not a length of a delay; give 1 to 3600000 ms"),
+        ("delay fetch by 0 ms", "0: not a valid delay; give 1 to 3600000 ms"),
         ("delay fetch by 1 s", "the delay is not in milliseconds; write, for example, by 200 ms"),
         ("hold fetch until released now", "now: it does not belong here; write hold MESSAGE until MOMENT, or delay"),
     ],

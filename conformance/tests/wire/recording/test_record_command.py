@@ -148,7 +148,7 @@ def test_a_recording_that_cannot_be_written_ends_the_command(tmp_path):
         (["--node", "1=70000:h:6"], f"--node 1=70000:h:6: 70000 is no port; {SHAPE}"),
         (["--node", "1=5:h:0"], f"--node 1=5:h:0: 0 is no port; {SHAPE}"),
         (["--node", "1=0:h:6", "--node", "1=0:h:7"], "--node 1: given twice; give each node once"),
-        (["--node", "1=5:h:6", "--node", "2=5:h:7"], "--node 2: port 5 is that of 1; give each its own"),
+        (["--node", "1=5:h:6", "--node", "2=5:h:7"], "--node 2: node 1 has port 5, too; give each its own"),
         (
             ["--node", "1=0:h:6", "--script", "none.txt"],
             "none.txt: cannot be read: No such file or directory; name a file with one rule a line",
