@@ -380,7 +380,7 @@ class UnboundedAbstraction:
         self.instance = instance
         self.circuit = AndInverterGraph(budget)
         self.arithmetic = LinearArithmetic(self.circuit)
-        self.open = frozenset(name for name, entry in instance.model.entries.items() if entry.is_open)
+        self.open = open_entries(instance)
         self.layouts = self._places()
         self.evaluator = AbstractEvaluator(self)
         self.before = self.new_state()
@@ -459,8 +459,28 @@ class UnboundedAbstraction:
         return Solver(self.circuit, deadline, self.arithmetic)
 
 
+def open_entries(instance: Instance) -> frozenset[str]:
+    """Return the entries that have any value in a proof for every length: the open entries, without the budgets that
+    must be 0 in this instance, because a contradiction refuses 1 whatever the values of the other open entries are."""
+    model, values = instance.model, dict(instance.configuration.items())
+    is_open = {name for name, entry in model.entries.items() if entry.is_open}
+
+    def must_be_0(name: str) -> bool:
+        for contradicts in model.contradictions:
+            watched = _Watched(Configuration({**values, name: 1}), is_open - {name})
+            place = f"contradiction {contradicts.__name__}"
+            if run_plain_python(model.path, place, contradicts, watched) and not watched.was_asked:
+                return True
+        return False
+
+    # A budget that must be 0 can be the reason why another must be 0.
+    while fixed := {n for n in is_open if model.entries[n].is_budget and not values[n] and must_be_0(n)}:
+        is_open -= fixed
+    return frozenset(is_open)
+
+
 class _Watched:
-    """A configuration that records whether an open entry, which has no fixed value, is read."""
+    """A configuration that records whether one of the entries `is_open`, which have no fixed value, is read."""
 
     def __init__(self, configuration: Configuration, is_open: Container[str]) -> None:
         self.configuration = configuration

@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 from isrcheck.checker.proofs.budget_independence import independent_budgets
 from isrcheck.checker.proofs.premises import premises, using
 from isrcheck.checker.proofs.proof_cache import solver_version
+from isrcheck.checker.proofs.unbounded_abstraction import open_entries
 from isrcheck.checker.results.exploration import Exploration, StepPath
 from isrcheck.checker.results.instance_facts import spaced
 from isrcheck.checker.results.proofs import FALSE_INITIALLY, Attempt, Proof, Proofs
@@ -143,8 +144,11 @@ def scope(instance: Instance, proof: Proof) -> str:
         return ", ".join(f"{name}={spell(entries[name], values[name])}" for name in names)
 
     if proof.every_length:
-        open_bounds = [name for name, entry in entries.items() if entry.is_bound and entry.is_open]
-        kept = [name for name, entry in entries.items() if entry.is_bound and not entry.is_open]
+        has_any_value = open_entries(instance)
+        open_bounds = [name for name, entry in entries.items() if entry.is_bound and name in has_any_value]
+        kept = [
+            name for name, entry in entries.items() if (entry.is_bound or entry.is_budget) and name not in has_any_value
+        ]
         open_sizes = f"any {_spaced(open_bounds)}, " if open_bounds else ""
         text = f"{open_sizes}any faults and settings, from the initial states of this configuration"
         text += f"; with {spelled(kept)}" if kept else ""

@@ -114,11 +114,9 @@ def test_the_abstraction_has_the_same_layout_for_every_size() -> None:
     abstraction = UnboundedAbstraction(KAFKA.instance("2.1"))
     by_offset = {"log_record", "log_epoch", "response_record", "response_epoch", "exposed_record"}
     others = {"read_committed_record", "pending", "acknowledged", "transaction_of", "transaction_state"}
-    by_epoch = {"metadata_leader", "metadata_isr", "epoch_cache"}
-    by_epoch |= {"metadata_leader_epoch", "metadata_partition_epoch", "metadata_assigned", "metadata_adding"}
-    by_change = {"changed_min_isr", "min_isr_position", "erases_elr"}
+    by_epoch = {"metadata_leader", "metadata_isr", "metadata_partition_epoch", "epoch_cache"}
     of_clients = {"log_producer_epoch", "response_producer_epoch", "deleted_record", "consumed_record"}
-    assert set(abstraction.layouts) - set(abstraction.kept) == by_offset | others | by_epoch | by_change | of_clients
+    assert set(abstraction.layouts) - set(abstraction.kept) == by_offset | others | by_epoch | of_clients
     assert abstraction.layouts["high_watermark"].high == OPEN
     assert abstraction.layouts["leader"].high == 2
 
@@ -154,12 +152,13 @@ TRUNCATING = {"follower_reconciles", "follower_is_out_of_range", "follower_start
 RESTARTING = {"broker_bounces", "broker_restarts"}
 SINCE_2_8 = {*TRUNCATING, "follower_truncates", "broker_restarts"} - {"follower_reconciles"}
 BROKEN_WITHOUT_CLAMP = {
-    **dict.fromkeys(["0.8", "0.10"], TRUNCATING),
+    **dict.fromkeys(["0.8", "0.10"], {"follower_reconciles", "follower_is_out_of_range"}),
     **dict.fromkeys(["0.11", "2.0", "2.1", "2.4"], TRUNCATING | RESTARTING),
     **dict.fromkeys(["2.8", "3.3"], SINCE_2_8 | {"follower_takes_high_watermark_first"}),
-    **dict.fromkeys(["3.5", "3.7", "4.1"], SINCE_2_8),
+    **dict.fromkeys(["3.5", "3.7", "4.0", "4.1", "4.3"], SINCE_2_8),
 }
-"""The actions after which a high watermark can lie outside its log; up to 0.10, a restarted broker truncates to it."""
+"""The actions after which a high watermark can lie outside its log; up to 0.10, a restarted broker truncates to it, and
+no records are deleted, so that no log begins above 0."""
 
 
 PRELUDE = (
