@@ -105,7 +105,8 @@ class Controller:
         self._network.reply(message, answer, 0)
 
     def _error_for(self, sender: int, process: int, request: AlterIsrRequest) -> Errors:
-        """The error for a proposal, or NONE. For the present ISR, an old partition epoch is accepted. Sheet 4.5, ZK."""
+        """The error for a proposal, or NONE. A proposal of the present ISR is accepted even with an old partition
+        epoch. Fact sheet 4.5, ZooKeeper column."""
         if process != self._broker_epochs[sender]:
             return Errors.STALE_BROKER_EPOCH
         if (sender, request.leader_epoch) != (self.leader, self.leader_epoch):
@@ -145,10 +146,8 @@ class Controller:
         self._announce_new_epoch()
 
     def notice_dead(self, broker: int) -> None:
-        """Remove a dead follower from the ISR, in a new epoch. Kafka: ReplicaStateMachine; fact sheet 4.7.
-
-        Errors: `ClusterError` for a broker that is alive, that leads, or that is not in the ISR.
-        """
+        """Remove a dead follower from the ISR, in a new epoch. Kafka: ReplicaStateMachine; fact sheet 4.7. Errors:
+        `ClusterError` for a broker that is alive, that leads, or that is not in the ISR."""
         if self._is_running(broker):
             raise ClusterError(f"broker {broker} is alive; crash or freeze it first")
         if broker == self.leader:

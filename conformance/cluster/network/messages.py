@@ -74,10 +74,9 @@ class Payload:
 
 @dataclass(frozen=True)
 class LeaderAndIsr(Payload):
-    """The controller announces the leader, its epoch, and the ISR as of that election. `partition_epoch` counts the
-    changes of this record: the version of the node in ZooKeeper. With KRaft, a broker reads this record in the
-    metadata log; only with KRaft can the partition be without a leader (None).
-    """
+    """The leader, its epoch and the ISR, as the controller has recorded them when it announces a leader.
+    `partition_epoch` counts the changes of this record (in ZooKeeper, the version of the node). With KRaft, a broker
+    reads the same fields in the metadata log; only with KRaft can the partition be without a leader (None)."""
 
     leader: int | None
     leader_epoch: int
@@ -99,7 +98,8 @@ class IsrWrite:
 class FetchRequest(Payload):
     """A follower asks for everything from its log end offset on; this offset acknowledges all records below it.
 
-    `last_fetched_epoch` is the newest leader epoch in its log, if it truncates on fetch; None if it knows no epoch.
+    `last_fetched_epoch`: with truncation on fetch (2.7), the newest leader epoch in the follower's log; None if the log
+    has no epoch, and in earlier releases.
     """
 
     fetch_offset: int
@@ -110,7 +110,8 @@ class FetchRequest(Payload):
 
 @dataclass(frozen=True)
 class DivergingEpoch:
-    """Where the logs of a follower and its leader diverge: the end of an epoch, in the leader's log. Fact sheet 2.2."""
+    """Tells a follower that its log diverges: `leader_epoch` ends at `end_offset` in the leader's log. Fact sheet 2.2.
+    """
 
     leader_epoch: int
     end_offset: int
@@ -118,7 +119,7 @@ class DivergingEpoch:
 
 @dataclass(frozen=True)
 class FetchResponse(Payload):
-    """Everything from the fetch offset to the leader's log end, or where the logs diverge; and the high watermark."""
+    """All records from the fetch offset on, or else `diverging_epoch`; in both cases the leader's high watermark."""
 
     error: Errors
     fetch_offset: int
