@@ -110,8 +110,7 @@ class FetchRequest(Payload):
 
 @dataclass(frozen=True)
 class DivergingEpoch:
-    """Tells a follower that its log diverges: `leader_epoch` ends at `end_offset` in the leader's log. Fact sheet 2.2.
-    """
+    """Tells a follower that its log diverges: `leader_epoch` ends at `end_offset` in the leader's. Fact sheet 2.2."""
 
     leader_epoch: int
     end_offset: int
@@ -156,7 +155,7 @@ class ListOffsetsRequest(Payload):
 
 @dataclass(frozen=True)
 class ListOffsetsResponse(Payload):
-    """The leader's log end offset or log start offset."""
+    """The offset that the request asked for, the log's end or start (`kind`); -1 with an error."""
 
     error: Errors
     kind: OffsetKind
@@ -206,7 +205,7 @@ class WriteTxnMarkersRequest(Payload):
 
 @dataclass(frozen=True)
 class DeleteRecordsRequest(Payload):
-    """A client moves up the log start of the partition. KIP-107."""
+    """A client asks to delete the records below `before_offset`, by moving the log start up. KIP-107."""
 
     send: int
     before_offset: int
@@ -248,9 +247,8 @@ class AbortedTransaction:
 
 @dataclass(frozen=True)
 class ConsumerFetchResponse(Payload):
-    """Records below the high watermark or the last stable offset, or only the follower from which the consumer is to
-    read (KIP-392). Left out: with that follower, Kafka's response also has the leader's offsets.
-    """
+    """The records that the consumer may read at its isolation level, or only the follower from which the consumer is to
+    read (KIP-392). Left out: in Kafka, the response with that follower also has the leader's offsets."""
 
     error: Errors
     position: int
@@ -393,7 +391,8 @@ class AssignReplicasToDirsRequest(Payload):
 
 @dataclass(frozen=True)
 class InitProducerIdRequest(Payload):
-    """An instance of a producer asks for its id and epoch; since KIP-360 it names any that it has already."""
+    """An instance of a producer asks for its id and epoch; since KIP-360 the request names the id and the epoch that
+    the instance has already, if any."""
 
     transactional_id: str
     timeout: int
@@ -413,8 +412,7 @@ class InitProducerIdResponse(Payload):
 @dataclass(frozen=True)
 class AddPartitionsToTxnRequest(Payload):
     """A producer, or with TV2 a partition's leader, adds a partition to the transaction; or, with `verify_only`, a
-    leader asks whether the transaction contains the partition (KIP-890).
-    """
+    leader asks whether the transaction contains the partition (KIP-890). AddOffsetsToTxn is sent as this request."""
 
     transactional_id: str
     producer_id: int
@@ -433,7 +431,7 @@ class AddPartitionsToTxnResponse(Payload):
 
 @dataclass(frozen=True)
 class EndTxnRequest(Payload):
-    """A producer commits or aborts its transaction. AddOffsetsToTxn is an AddPartitionsToTxn here."""
+    """A producer commits or aborts its transaction."""
 
     transactional_id: str
     producer_id: int
