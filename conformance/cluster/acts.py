@@ -63,9 +63,9 @@ def response_in_flight(cluster: Cluster, follower: int, leader: int) -> Message 
 
 
 def ask(cluster: Cluster, follower: int, leader: int) -> Message | None:
-    """A follower sends its next request, and the leader handles the request. Returns the response; None if the leader
-    parks the fetch, to answer it when there are records. Errors: `ClusterError` if the follower's fetcher awaits a
-    response, is in a back-off, or does not have the partition."""
+    """A follower sends its next request, and the leader handles the request. Returns the response; None if the request
+    is a fetch that the leader parks, to answer it when there are records. Errors: `ClusterError` if the follower's
+    fetcher awaits a response, is in a back-off, or does not have the partition."""
     cluster.fire(follower, TimerKind.FETCHER_DO_WORK, leader)
     for fetcher in view_of(cluster, follower).fetchers:
         if fetcher.source == leader and fetcher.outstanding in {each.number for each in cluster.messages()}:
@@ -85,7 +85,7 @@ def apply(cluster: Cluster, follower: int, leader: int) -> None:
 
 
 def fetch(cluster: Cluster, follower: int, leader: int) -> None:
-    """The leader handles a follower's fetch, and the follower applies the response (none if the fetch is parked)."""
+    """The leader handles a follower's fetch, and the follower applies the response, unless the fetch is parked."""
     if ask(cluster, follower, leader) is not None:
         apply(cluster, follower, leader)
 
@@ -103,8 +103,9 @@ def complete_parked_fetch(cluster: Cluster, leader: int, follower: int) -> None:
 
 
 def reconcile(cluster: Cluster, follower: int) -> None:
-    """Let a follower that has to truncate its log exchange requests with its leader until it can fetch records. Errors:
-    `ClusterError` if the leader refuses, or if the reconciliation does not end (KAFKA-10706)."""
+    """Let a follower whose log has to be truncated exchange requests with its leader, until the follower can fetch
+    records. Errors: `ClusterError` if the leader refuses a request, or if the reconciliation does not end
+    (KAFKA-10706)."""
     for _ in range(len(view_of(cluster, follower).epoch_entries) + 2):
         fetcher = next(each for each in view_of(cluster, follower).fetchers if each.mode is not None)
         if fetcher.mode is not Mode.TRUNCATING:
@@ -166,7 +167,7 @@ def deliver_requests(cluster: Cluster) -> None:
 
 
 def deliver_answers(cluster: Cluster, held: tuple[type, ...] = ()) -> None:
-    """Deliver every response in flight to a client, except those of the types `held`."""
+    """Deliver every response in flight to a client, except responses whose payload has one of the types `held`."""
     for message in cluster.messages():
         if isinstance(message.destination, str) and not isinstance(message.payload, (AlterIsrRequest, *held)):
             cluster.deliver(message.number)

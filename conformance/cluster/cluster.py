@@ -194,7 +194,8 @@ class Cluster:
 
         `peer` is the source for `FETCHER_DO_WORK`, the follower for `DELAYED_FETCH`. Deadlines are respected: a fetch
         without new records completes only when its wait is over, and a follower is removed from the ISR only if it
-        lags. Errors: `ClusterError` if the broker is down or frozen, or has no such fetcher; `StorageError`.
+        lags. Errors: `ClusterError` if the broker is down or frozen, or has no such fetcher; `StorageError` if the disk
+        fails.
         """
         try:
             return self._broker(broker).fire(timer, peer)
@@ -207,7 +208,7 @@ class Cluster:
     # Brokers
 
     def crash(self, broker: int) -> None:
-        """End the process of a broker; what it wrote to the disk is kept. Errors: `ClusterError` if none runs."""
+        """End a broker's process; what it wrote to the disk is kept. Errors: `ClusterError` if no process runs."""
         self._broker(broker).crash()
         self._break_connections_if_down(broker)
 
@@ -233,11 +234,13 @@ class Cluster:
         self._controller.register(broker, was_clean=self._broker(broker).has_stopped_cleanly)
 
     def roll_segment(self, broker: int) -> None:
-        """Roll a broker's log segment, which saves the state of producers. Errors: `ClusterError` if down or frozen."""
+        """Roll the log segment of a broker, which saves the state of producers. Errors: `ClusterError` if the broker is
+        down or frozen."""
         self._broker(broker).roll_segment()
 
     def freeze(self, broker: int) -> None:
-        """Freeze a process: it receives no messages, fires no timers. Errors: `ClusterError` if down or frozen."""
+        """Freeze a broker's process: it receives no messages and fires no timers. Errors: `ClusterError` if the broker
+        is down or frozen."""
         self._broker(broker).freeze()
 
     def thaw(self, broker: int) -> None:
@@ -251,7 +254,8 @@ class Cluster:
         self._controller.elect(kind, candidate)
 
     def notice_dead(self, broker: int) -> None:
-        """Let the controller remove a dead follower from the ISR. Errors: `ClusterError` if alive or not removable."""
+        """Let the controller remove a dead follower from the ISR. Errors: `ClusterError` if the broker is alive, or if
+        the controller cannot remove it."""
         self._controller.notice_dead(broker)
 
     # Clients
@@ -299,13 +303,15 @@ class Cluster:
         self._clients.producer(producer).begin_transaction()
 
     def end_transaction(self, control: Control, producer: str = PRODUCER) -> None:
-        """The coordinator decides to commit or abort; writes no marker. Errors: `ClusterError` if none is open."""
+        """The coordinator decides to commit or abort the producer's transaction, but writes no marker yet. Errors:
+        `ClusterError` if the producer has no open transaction."""
         named = self._clients.producer(producer)
         named.end_transaction()
         self._clients.coordinator.decide(producer, named.stamp, control)
 
     def write_marker(self, broker: int, producer: str = PRODUCER) -> int:
-        """Send a broker the marker of the producer's last decision; may be repeated. Returns the attempt's number."""
+        """The coordinator asks a broker to write the marker of the producer's last decided transaction; may be
+        repeated. Returns the number of the attempt."""
         self._broker(broker)
         return self._clients.coordinator.write_marker(producer, broker)
 
@@ -390,7 +396,8 @@ class Cluster:
         self._quorum().give_other_leaderships(broker, leads=leads_others)
 
     def begin_reassignment(self, replicas: tuple[int, ...]) -> None:
-        """An administrator assigns the partition to `replicas`, in order. Errors: `ClusterError` if impossible."""
+        """An administrator assigns the partition to `replicas`, in this order. Errors: as for
+        `ReplicationControl.begin_reassignment`."""
         self._quorum().replication.begin_reassignment(replicas)
 
     def cancel_reassignment(self) -> None:
@@ -419,7 +426,8 @@ class Cluster:
         self._broker(broker).delete_replica()
 
     def report_directory(self, broker: int) -> None:
-        """A broker tells the controller its replica's directory. Errors: `ClusterError` if down, or without KRaft."""
+        """A broker reports the directory of its replica to the controller. Errors: `ClusterError` if the broker is down
+        or frozen, or without KRaft."""
         self._quorum()
         self._broker(broker).report_directory()
 

@@ -120,7 +120,8 @@ class BrokerView:
         return next((each.source for each in self.fetchers if each.mode is not None), None)
 
     def mistakes(self, request: Sent) -> bool:
-        """Whether the broker takes a request for a duplicate, although its log's record with that stamp is another."""
+        """Whether the broker takes a request for a duplicate, although the record in its log with the stamp of the
+        request has a different payload."""
         offsets = [offset for stamp, offset in self.producers.remembered if stamp == request.stamp]
         return any(record.offset == offsets[0] and record.payload != request.payload for record in self.log if offsets)
 

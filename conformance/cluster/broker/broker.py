@@ -102,7 +102,8 @@ class Broker(Part):
         return self._processes if self.running else 0
 
     def start_up(self) -> None:
-        """Start a process from the contents of the disk. Errors: `ClusterError` if a process runs; `StorageError`."""
+        """Start a process from the contents of the disk. Errors: `ClusterError` if a process runs; `StorageError` if
+        the disk is damaged."""
         if self.running is not None:
             raise ClusterError(f"broker {self._number} runs already; crash it first")
         log = Log(self.storage, self._switches, self._bug)
@@ -145,7 +146,7 @@ class Broker(Part):
     @property
     def kraft(self) -> KraftReplicaManager:
         """The replica manager of the running process, as a `KraftReplicaManager`. Errors: `ClusterError` if no process
-        runs, it is frozen, or the cluster has no KRaft controller."""
+        runs, the process is frozen, or the cluster has no KRaft controller."""
         manager = self._must_move().replica_manager
         if not isinstance(manager, KraftReplicaManager):
             raise ClusterError(
@@ -186,7 +187,7 @@ class Broker(Part):
 
     def report_directory(self) -> None:
         """Report the directory of the replica to the controller, as if the controller had recorded a different
-        directory. Errors: `ClusterError` if no process runs."""
+        directory. Errors: `ClusterError` if no process runs, or it is frozen."""
         self._must_move()
         self._ask_controller(AssignReplicasToDirsRequest())
 
@@ -248,7 +249,8 @@ class Broker(Part):
                 raise AssertionError(f"{message} is not for a broker: this is a defect of the cluster")
 
     def disconnected_from_controller(self, request: int) -> None:
-        """The connection of message `request` to the controller broke: send an AlterIsr again, give a heartbeat up."""
+        """The connection of the message `request` to the controller broke. If the message is an AlterIsr request, send
+        it again; if it is a heartbeat, give it up."""
         if self.running is not None:
             self.running.alter_isr.disconnected(request)
             if isinstance(self._controller, QuorumController):
@@ -261,7 +263,8 @@ class Broker(Part):
             thread.disconnected()
 
     def timers(self) -> tuple[tuple[TimerKind, int | None], ...]:
-        """The timers that can fire now, each with its peer: a fetcher's source, a parked fetch's follower, or None."""
+        """The timers that can fire now, each with its peer: the source of a fetcher, or the follower whose fetch is
+        parked; None for every other timer."""
         if self.running is None or self.is_frozen:
             return ()
         with_peers = {TimerKind.FETCHER_DO_WORK, TimerKind.DELAYED_FETCH}

@@ -90,7 +90,8 @@ class KraftPartition(Partition):
         return follower in self._remote
 
     def is_fetch_of_earlier_process(self, follower: int, broker_epoch: int) -> bool:
-        """Whether `broker_epoch` is older than the follower's in the metadata read so far (since 3.5, KIP-903)."""
+        """Whether an earlier process of the follower sent the fetch: as far as this leader has read the metadata log,
+        the follower is registered with a broker epoch above `broker_epoch`. Always False before 3.5 (KIP-903)."""
         if self._switches.BROKER_STATE_CHECK < BrokerStateCheck.BROKER_EPOCH or self._metadata.image is None:
             return False
         return broker_epoch < self._metadata.image.brokers[follower].broker_epoch
@@ -152,7 +153,8 @@ class KraftReplicaManager(ReplicaManager):
 
     @property
     def known_leader(self) -> tuple[int | None, int]:
-        """The leader and its epoch by the metadata read so far, even without a replica here. KRaftMetadataCache."""
+        """The leader and its epoch by the metadata that this broker has read, even if the broker has no replica; (None,
+        -1) before the first metadata. Kafka: KRaftMetadataCache."""
         image = self._metadata.image
         return (None, -1) if image is None else (image.partition.leader, image.partition.leader_epoch)
 

@@ -247,7 +247,8 @@ class Partition(Part):
         return not skipped
 
     def know_followers(self, log_end_offsets: Mapping[int, int], slow: frozenset[int]) -> None:
-        """Begin as if each follower had fetched at its given offset: just now, or long ago if in `slow` (`Start`)."""
+        """Begin as if each follower had last fetched at its offset in `log_end_offsets`: just now, or long ago if the
+        follower is in `slow` (both from `Start`)."""
         self.leader_epoch_start_offset = 0
         for follower, offset in log_end_offsets.items():
             then = -1 - self._settings.replica_lag_time_max_ms if follower in slow else 0

@@ -70,7 +70,8 @@ class DeleteRecordsPurgatory:
         return tuple(message for message, _, _ in self._waiting)
 
     def handle(self, message: Message, request: DeleteRecordsRequest) -> None:
-        """Move the log start up to the requested offset, from 0 to the high watermark; -1 means the high watermark."""
+        """Move the log start up to the requested offset, which has to lie between 0 and the high watermark; -1 stands
+        for the high watermark."""
         log = self._partition.log
         offset = log.high_watermark if request.before_offset == TO_HIGH_WATERMARK else request.before_offset
         error = self._partition.error_for_epoch(None)
@@ -84,7 +85,8 @@ class DeleteRecordsPurgatory:
         self.try_complete()
 
     def try_complete(self) -> None:
-        """Answer the requests whose offset the low watermark has reached, or all if this broker no longer leads."""
+        """Answer the requests whose offset the low watermark has reached; answer all, with an error, if this broker no
+        longer leads."""
         still: list[tuple[Message, DeleteRecordsRequest, int]] = []
         for message, request, offset in self._waiting:
             error = self._partition.error_for_epoch(None)
@@ -107,7 +109,8 @@ class ConsumerRequests:
     _bug: Bug | None
 
     def handle_fetch(self, message: Message, request: ConsumerFetchRequest) -> None:
-        """Answer with all records that may be read from the position on, or with the follower to read from instead."""
+        """Answer with all records that the consumer may read from its position on (at most `request.most`), or only
+        with the follower from which the consumer is to read instead."""
         position, log = request.position, self._partition.log
         error = self._error_for(request.current_leader_epoch)
         is_follower = error is Errors.NOT_LEADER_OR_FOLLOWER and self._partition.leader is not None
@@ -237,7 +240,8 @@ class ReplicaManager(Part):
         self._give_up_what_waits()
 
     def _give_up_what_waits(self) -> None:
-        """Refuse parked fetches of other epochs and, unless this broker leads, all waiting produce requests."""
+        """Refuse the parked fetches of other leader epochs; unless this broker leads, refuse also the produce requests
+        that wait for the high watermark."""
         for follower in list(self._fetches):
             if self._error_of(self._fetches[follower]) is not Errors.NONE:
                 self._complete_fetch(follower)
@@ -335,7 +339,7 @@ class ReplicaManager(Part):
         self._reply(message, OffsetsForLeaderEpochResponse(error, epoch, end.end_offset))
 
     def handle_list_offsets(self, message: Message, request: ListOffsetsRequest) -> None:
-        """Answer with the log's end or start, as asked, after a fetch out of range of a follower. Fact sheet 2.5."""
+        """Answer with the log's end or start, as asked; a follower asks when its fetch was out of range. Sheet 2.5."""
         error = self._partition.error_for_epoch(request.current_leader_epoch)
         log = self._partition.log
         offset = log.log_end_offset if request.kind is OffsetKind.LATEST else log.log_start_offset

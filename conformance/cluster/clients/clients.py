@@ -46,7 +46,7 @@ Answered = Callable[[Payload | None], None]
 
 
 class OutsideClients:
-    """The requests of clients outside of the cluster that have no response yet."""
+    """The requests that clients outside of the cluster have sent, and that have no response yet."""
 
     def __init__(self, network: Network) -> None:
         self._network = network
@@ -121,7 +121,8 @@ class Clients:
         return self.producers[name]
 
     def consumer(self, name: str, isolation: Isolation) -> Consumer:
-        """The consumer of that name. Errors: `ClusterError` if it is no consumer, or has another isolation level."""
+        """The consumer of that name. Errors: `ClusterError` if another kind of client has the name, or if the consumer
+        has a different isolation level."""
         if name not in self.consumers:
             self._must_be_free(name)
             self.consumers[name] = Consumer(name, isolation, self._network, self._settings, self._switches, self._bug)

@@ -140,7 +140,8 @@ class Producer:
 
     @property
     def identities(self) -> tuple[Identity, ...]:
-        """All identities, in order. Where only the sequence numbers began at 0 again, the identity is repeated."""
+        """All identities that the producer has had, the present one last. Where only the sequence numbers began at 0
+        again, the identity is repeated."""
         return tuple(self._identities)
 
     @property
@@ -250,7 +251,8 @@ class Producer:
                 self._has_lost_records()  # otherwise it is simply sent again
 
     def _takes_records_for_deleted(self, refusal: ProduceResponse) -> bool:
-        """Whether a producer before 2.5 assumes that its records were deleted. Kafka: TransactionManager.canRetry."""
+        """Whether a producer before 2.5 assumes that its records were deleted: the log starts above all acknowledged
+        records. Kafka: TransactionManager.canRetry."""
         is_deleted = self.last_acknowledged_offset < refusal.log_start_offset
         return is_deleted and not self._switches.CLIENT_BUMPS_EPOCH
 

@@ -46,8 +46,8 @@ class Marker:
 
 
 class Transactions:
-    """The outside clients' coordinator; the decision on each producer's last transaction; the attempts to write
-    markers."""
+    """The coordinator of the clients outside of the cluster; the decision on the last transaction of each producer; the
+    attempts to write markers."""
 
     def __init__(self, network: Network, clock: Clock, new_producer_id: Callable[[], int], switches: Switches) -> None:
         self._network = network
@@ -113,7 +113,8 @@ class Transactions:
         return tuple(self._coordinator.states.states.items())
 
     def init_producer_id(self, transactional_id: str | None, timeout: int) -> InitProducerIdResponse:
-        """Answer with a new producer id for None, otherwise with the transactional id's producer id and next epoch."""
+        """Give a new producer id if `transactional_id` is None; otherwise give the producer id of the transactional id,
+        with the next epoch. Returns the coordinator's answer."""
         if transactional_id is None:
             return InitProducerIdResponse(Errors.NONE, self._new_producer_id(), 0)
         answers: list[InitProducerIdResponse] = []

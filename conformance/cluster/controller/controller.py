@@ -82,7 +82,7 @@ class Controller:
         return frozenset(each for each in self._replicas if self._is_running(each))
 
     def write_isr(self, writer: int, leader_epoch: int, isr: frozenset[int]) -> int | None:
-        """Write an ISR; return the new partition epoch; None if the writer does not lead in this epoch. Sheet 4.4."""
+        """Write an ISR; return the new partition epoch; None if `writer` does not lead in `leader_epoch`. Sheet 4.4."""
         is_accepted = (writer, leader_epoch) == (self.leader, self.leader_epoch)
         is_accepted |= self._bug is Bug.ISR_WRITE_UNCONDITIONAL
         self._isr_writes.append(IsrWrite(writer, leader_epoch, isr, is_accepted))

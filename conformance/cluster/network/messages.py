@@ -110,7 +110,8 @@ class FetchRequest(Payload):
 
 @dataclass(frozen=True)
 class DivergingEpoch:
-    """Tells a follower that its log diverges: `leader_epoch` ends at `end_offset` in the leader's. Fact sheet 2.2."""
+    """Tells a follower that its log diverges from the leader's: in the leader's log, `leader_epoch` ends at
+    `end_offset`. Fact sheet 2.2."""
 
     leader_epoch: int
     end_offset: int
@@ -130,7 +131,7 @@ class FetchResponse(Payload):
 
 @dataclass(frozen=True)
 class OffsetsForLeaderEpochRequest(Payload):
-    """A follower asks where the given epoch ends in its leader's log. KIP-101; fenced since KIP-320."""
+    """A follower or a consumer asks where an epoch ends in the leader's log. KIP-101; fenced since KIP-320."""
 
     leader_epoch: int
     current_leader_epoch: int | None
@@ -281,8 +282,8 @@ BrokerResponse = FetchResponse | OffsetsForLeaderEpochResponse | ListOffsetsResp
 class AlterIsrRequest(Payload):
     """A leader proposes an ISR to replace the ISR that the controller recorded in the given partition epoch.
 
-    `broker_epochs`: for each follower in the ISR, the process that last sent the leader a request during this
-    leadership (KIP-903).
+    `broker_epochs`: for each follower in the proposed ISR, the number of its process that last sent the leader a
+    request during this leadership (KIP-903).
     """
 
     leader_epoch: int
@@ -423,7 +424,7 @@ class AddPartitionsToTxnRequest(Payload):
 
 @dataclass(frozen=True)
 class AddPartitionsToTxnResponse(Payload):
-    """Whether the transaction is ongoing and has the partition."""
+    """NONE if the transaction is ongoing and has the partition; otherwise the coordinator's error."""
 
     error: Errors
     partition: str

@@ -173,8 +173,8 @@ class QuorumController:
             )
 
     def register(self, broker: int, *, was_clean: bool = False) -> None:
-        """Register a broker process that has started. With KIP-966, a broker leaves ISR and ELR if its earlier process
-        has not shut down cleanly (`was_clean`). Every other broker leaves the ISR, as if it were fenced first, except
+        """Register a broker process that has started. With KIP-966, a broker leaves ISR and ELR unless its earlier
+        process shut down cleanly (`was_clean`). Every other broker leaves the ISR, as if it were fenced first, except
         in releases that do not notice a quick restart (RESTART_BEFORE_FENCING). Kafka: registerBroker. Errors: as for
         `must_accept`."""
         self.must_accept(broker)

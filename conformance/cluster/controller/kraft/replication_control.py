@@ -313,12 +313,12 @@ class ReplicationControl:
     # What happens to brokers
 
     def remove_from_isr(self, broker: int) -> None:
-        """Remove a broker that is fenced or shuts down from the ISR; if it leads, another broker is elected."""
+        """Remove from the ISR a broker that is fenced or shuts down; if the broker leads, elect another leader."""
         if broker in self.partition.isr:
             self.write(self.change(removed=broker))
 
     def distrust(self, broker: int) -> None:
-        """Remove a broker that registers after an unclean shutdown from ISR and ELR. Kafka:
+        """Remove from ISR and ELR a broker that registers after an unclean shutdown. Kafka:
         handleBrokerUncleanShutdown."""
         if self._switches.ELR and broker in self.partition.isr | self.partition.elr:
             self.write(self.change(removed=broker, unclean=frozenset({broker})))
@@ -362,8 +362,8 @@ class ReplicationControl:
 
     def begin_reassignment(self, replicas: tuple[int, ...]) -> None:
         """Assign the partition to the given replicas; removed replicas stay assigned until the added replicas, if any,
-        are in sync. Kafka: changePartitionReassignment. Errors: `ClusterError` unless all are registered brokers, each
-        named once."""
+        are in sync. Kafka: changePartitionReassignment. Errors: `ClusterError` unless `replicas` are registered
+        brokers, each once."""
         brokers = self._log.now.brokers
         missing = [each for each in replicas if not (0 <= each < len(brokers) and brokers[each].is_registered)]
         if missing or not replicas or len(set(replicas)) < len(replicas):
