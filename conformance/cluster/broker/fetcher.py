@@ -161,8 +161,8 @@ class FetcherThread(Part):
             self._log.increment_log_start(response.log_start_offset)
 
     def _reconciled(self, state: PartitionFetchState, sent: Outstanding, answer: OffsetsForLeaderEpochResponse) -> None:
-        """Truncate the log according to the leader's answer; since 2.1.1, drop the answer to a request of an older
-        epoch (KAFKA-7786). Kafka: maybeTruncate."""
+        """Truncate the log according to the leader's answer; since 2.1.1, drop an answer if the request was sent in an
+        older leader epoch (KAFKA-7786). Kafka: maybeTruncate."""
         stale = state.leader_epoch != sent.state.leader_epoch and self._switches.fences_epochs
         if state.mode is not Mode.TRUNCATING or (stale and self._bug is not Bug.STALE_EPOCH_ANSWER_APPLIED):
             return
@@ -179,7 +179,7 @@ class FetcherThread(Part):
                 state.mode = Mode.FETCHING
 
     def _truncate_on_fetch_response(self, state: PartitionFetchState, response: FetchResponse) -> None:
-        """Truncate to where the logs diverge; the next fetch shows whether they agree now. Fact sheet 3.5."""
+        """Truncate the log to where the logs diverge; the next fetch shows whether the logs agree now. Sheet 3.5."""
         assert response.diverging_epoch is not None, f"{response}: this is a defect of the cluster"
         divergence = response.diverging_epoch
         offset, _ = self._log.offset_truncation_state(divergence.leader_epoch, divergence.end_offset)
@@ -264,7 +264,7 @@ class FetcherManager(Part):
         self._thread(leader).add_partition(leader_epoch, mode)
 
     def go_on(self, leader_epoch: int) -> None:
-        """Keep the fetcher unchanged, because the leader is the same in a newer epoch (switch FOLLOWER_SKIP).
+        """Keep fetching, because the leader is the same in the newer epoch `leader_epoch` (switch FOLLOWER_SKIP).
 
         No release has this switch together with fencing of epochs (KIP-320). If a configuration has both, the requests
         of the fetcher carry the newer epoch.
@@ -278,7 +278,7 @@ class FetcherManager(Part):
         self._thread(leader).add_partition(leader_epoch, Mode.FETCHING)
 
     def remove_fetcher(self) -> None:
-        """Stop following any leader. Kafka: removeFetcherForPartitions."""
+        """Take the partition from every fetcher: the broker follows no leader. Kafka: removeFetcherForPartitions."""
         for thread in self._threads.values():
             thread.state = None
 

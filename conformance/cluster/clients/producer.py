@@ -146,7 +146,8 @@ class Producer:
 
     @property
     def numbered(self) -> tuple[tuple[str, tuple[tuple[int, ProducerStamp], ...]], ...]:
-        """Every record with a sequence number, in order of sending: payload; stamps, by index in `identities`."""
+        """Every record with a sequence number, in order of sending: its payload, and its stamps as pairs of an index in
+        `identities` and the stamp."""
         return tuple((each.payload, tuple(each.stamps.items())) for _, each in sorted(self._numbered.items()))
 
     @property

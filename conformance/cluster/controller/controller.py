@@ -164,8 +164,8 @@ class Controller:
         """Send the current metadata to a broker process that has started. The broker epoch is the process's number
         (KIP-380).
 
-        By this epoch the controller recognises a restart that was too short to be noticed, and treats it as a failure
-        first: the broker leaves the ISR, and if it led, the first live member of the ISR is elected. Kafka:
+        By this epoch the controller recognises a restart that was too short to be noticed otherwise, and treats it as a
+        failure first: the broker leaves the ISR, and if it led, the first live member of the ISR is elected. Kafka:
         KafkaController.processBrokerChange, since 2.2; here since 2.8.
         """
         self._broker_epochs[broker] = self._process_of(broker)
