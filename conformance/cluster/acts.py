@@ -1,10 +1,10 @@
 """What a driver does to a cluster: fixed sequences of calls, and an administrator's operations, drawn at random.
 
 In:  a `Cluster`, used through its public methods only; a source of randomness.
-Out: the changed cluster; `Act`: an operation in words, or None if the operation that was drawn is refused.
+Out: the changed cluster; for a drawn operation its name and arguments, or None if the cluster refuses the operation.
 
-A combined operation is as large as one step of the formal model: "the leader handles a fetch" fires a timer of the
-follower and delivers its request. The operations of administrators need a KRaft controller.
+Some functions make several calls, to be as large as one step of the formal model: "the leader handles a fetch" fires a
+timer of the follower and delivers its request. The operations of administrators need a KRaft controller.
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ def view_of(cluster: Cluster, broker: int) -> BrokerView:
 
 
 def payloads(cluster: Cluster, broker: int) -> tuple[str, ...]:
-    """The records in a broker's log, without offsets."""
+    """The payloads of the records in a broker's log, in the order of the log."""
     return tuple(each.payload for each in view_of(cluster, broker).log)
 
 
 def response_in_flight(cluster: Cluster, follower: int, leader: int) -> Message | None:
-    """The leader's response to a follower's outstanding request, while it is in flight; otherwise None."""
+    """The response in flight from the leader to the follower's outstanding request; None if none is in flight."""
     for fetcher in view_of(cluster, follower).fetchers:
         if fetcher.source == leader:
             for message in cluster.messages():
@@ -63,10 +63,9 @@ def response_in_flight(cluster: Cluster, follower: int, leader: int) -> Message 
 
 
 def ask(cluster: Cluster, follower: int, leader: int) -> Message | None:
-    """A follower sends its next fetch, and the leader handles it; returns the response, or None if the fetch is parked.
-
-    Errors: `ClusterError` if the fetcher awaits a response, is in a back-off, or does not have the partition.
-    """
+    """A follower sends its next request, and the leader handles the request. Returns the response; None if the request
+    is a fetch that the leader parks, to answer it when there are records. Errors: `ClusterError` if the follower's
+    fetcher awaits a response, is in a back-off, or does not have the partition."""
     cluster.fire(follower, TimerKind.FETCHER_DO_WORK, leader)
     for fetcher in view_of(cluster, follower).fetchers:
         if fetcher.source == leader and fetcher.outstanding in {each.number for each in cluster.messages()}:
@@ -78,7 +77,7 @@ def ask(cluster: Cluster, follower: int, leader: int) -> Message | None:
 
 
 def apply(cluster: Cluster, follower: int, leader: int) -> None:
-    """The leader's response in flight reaches the follower. Errors: `ClusterError` if nothing is in flight."""
+    """The leader's response in flight reaches the follower. Errors: `ClusterError` if no such response is in flight."""
     response = response_in_flight(cluster, follower, leader)
     if response is None:
         raise ClusterError(f"no answer of broker {leader} to broker {follower} is in flight")
@@ -86,13 +85,14 @@ def apply(cluster: Cluster, follower: int, leader: int) -> None:
 
 
 def fetch(cluster: Cluster, follower: int, leader: int) -> None:
-    """A whole fetch: the leader handles a follower's request; the response is applied unless the fetch is parked."""
+    """The leader handles a follower's fetch, and the follower applies the response, unless the fetch is parked."""
     if ask(cluster, follower, leader) is not None:
         apply(cluster, follower, leader)
 
 
 def complete_parked_fetch(cluster: Cluster, leader: int, follower: int) -> None:
-    """Complete a parked fetch: at once if there are records, else by moving time to the deadline; send the response."""
+    """Let the leader answer the follower's parked fetch: at once if there are records, otherwise after advancing the
+    time to the fetch's deadline. Errors: `ClusterError` if the follower has no parked fetch."""
     if not cluster.fire(leader, TimerKind.DELAYED_FETCH, follower):
         parked = view_of(cluster, leader).leadership
         deadlines = [deadline for each, _, deadline in (parked.parked_fetches if parked else ()) if each == follower]
@@ -103,10 +103,9 @@ def complete_parked_fetch(cluster: Cluster, leader: int, follower: int) -> None:
 
 
 def reconcile(cluster: Cluster, follower: int) -> None:
-    """Let a follower that has to truncate its log exchange requests with its leader until it can fetch records.
-
-    Errors: `ClusterError` if the leader refuses, or if the reconciliation does not end (KAFKA-10706).
-    """
+    """Let a follower whose log has to be truncated exchange requests with its leader, until the follower can fetch
+    records. Errors: `ClusterError` if the leader refuses a request, or if the reconciliation does not end
+    (KAFKA-10706)."""
     for _ in range(len(view_of(cluster, follower).epoch_entries) + 2):
         fetcher = next(each for each in view_of(cluster, follower).fetchers if each.mode is not None)
         if fetcher.mode is not Mode.TRUNCATING:
@@ -148,13 +147,13 @@ def restart(cluster: Cluster, broker: int) -> None:
 
 
 def bounce(cluster: Cluster, broker: int) -> None:
-    """A broker stops and restarts at once."""
+    """A broker crashes, restarts at once, and receives the current metadata."""
     cluster.crash(broker)
     restart(cluster, broker)
 
 
 def append(cluster: Cluster, payload: str, leader: int, acks: Acks = Acks.ALL, producer: str = PRODUCER) -> int:
-    """Send a record and deliver it to the leader; returns the number of the produce request."""
+    """Let the producer send a record; deliver all produce requests in flight. Returns the new request's number."""
     send = cluster.produce(payload, leader, acks, producer)
     deliver_requests(cluster)
     return send
@@ -168,14 +167,14 @@ def deliver_requests(cluster: Cluster) -> None:
 
 
 def deliver_answers(cluster: Cluster, held: tuple[type, ...] = ()) -> None:
-    """Deliver every response in flight to a client, except those of the types `held`."""
+    """Deliver every response in flight to a client, except responses whose payload has one of the types `held`."""
     for message in cluster.messages():
         if isinstance(message.destination, str) and not isinstance(message.payload, (AlterIsrRequest, *held)):
             cluster.deliver(message.number)
 
 
 def acknowledged(cluster: Cluster) -> tuple[str, ...]:
-    """Deliver all responses in flight to clients; return the payloads of the acknowledged records."""
+    """Deliver all responses in flight to clients; return the payloads of all records acknowledged so far."""
     deliver_answers(cluster)
     return tuple(each.payload for each in cluster.observe().acknowledged)
 
@@ -201,10 +200,8 @@ def deliver_all_of(cluster: Cluster, client: str) -> list[Message]:
 
 
 def alter_isr_in_flight(cluster: Cluster, broker: int, kind: type[AlterIsrRequest] | type[AlterIsrResponse]) -> Message:
-    """Return a broker's message of this kind in flight: its ISR request, or the answer to the request.
-
-    Errors: `ClusterError` if no message of the kind is in flight.
-    """
+    """Return the message of type `kind` in flight between a broker and the controller: the broker's request to change
+    the ISR, or the controller's answer. Errors: `ClusterError` if no message of the type is in flight."""
     for message in cluster.messages():
         if broker in (message.source, message.destination) and isinstance(message.payload, kind):
             return message

@@ -49,9 +49,8 @@ class Cluster:
         directory: Path | None = None,
     ) -> None:
         """`protocol`: a generation's name, such as 2.4, or its switches. With `directory`, the logs are files there.
-
-        Errors: `SwitchError`, `ClusterError` for unknown names; `StorageError` for the directory.
-        """
+        Errors: `SwitchError` for an unknown generation, `ClusterError` for an unknown bug; `StorageError` for the
+        directory."""
         switches = generation(protocol) if isinstance(protocol, str) else protocol
         start, settings, known_bug = start or Start(), settings or Settings(), _bug_named(bug)
         self._clock = Clock()
@@ -147,16 +146,14 @@ class Cluster:
         return self._network.in_flight
 
     def timers(self, broker: int) -> tuple[tuple[TimerKind, int | None], ...]:
-        """The timers of a broker that can be fired now, each with its peer; none while the broker is down or frozen."""
+        """A broker's timers that can fire now, each with its peer or None; empty while the broker is down or frozen."""
         return self._broker(broker).timers()
 
     # Network and time
 
     def deliver(self, number: int) -> None:
-        """Deliver a message to its destination, which handles it in the same event.
-
-        Errors: `ClusterError` if it is not in flight, or its destination is frozen; `StorageError` if the disk fails.
-        """
+        """Deliver a message to its destination, which handles it in the same event. Errors: `ClusterError` if the
+        message is not in flight, or its destination is frozen; `StorageError` if the disk fails."""
         message = self._network.look(number)
         destination = message.destination
         if destination == CONTROLLER:
@@ -181,7 +178,7 @@ class Cluster:
             self._break_connections_if_down(destination)
 
     def drop(self, number: int) -> None:
-        """Lose a message and its connection. Errors: `ClusterError` if it is not in flight."""
+        """Lose a message and its connection. Errors: `ClusterError` if the message is not in flight."""
         message = self._network.take(number)
         if message.in_reply_to is None:
             self._disconnect(message.source, message.source_process, message.destination, number)
@@ -197,7 +194,8 @@ class Cluster:
 
         `peer` is the source for `FETCHER_DO_WORK`, the follower for `DELAYED_FETCH`. Deadlines are respected: a fetch
         without new records completes only when its wait is over, and a follower is removed from the ISR only if it
-        lags. Errors: `ClusterError` if the broker is down or frozen, or has no such fetcher; `StorageError`.
+        lags. Errors: `ClusterError` if the broker is down or frozen, or has no such fetcher; `StorageError` if the disk
+        fails.
         """
         try:
             return self._broker(broker).fire(timer, peer)
@@ -210,7 +208,7 @@ class Cluster:
     # Brokers
 
     def crash(self, broker: int) -> None:
-        """End the process of a broker; what it wrote to the disk is kept. Errors: `ClusterError` if none runs."""
+        """End a broker's process; what it wrote to the disk is kept. Errors: `ClusterError` if no process runs."""
         self._broker(broker).crash()
         self._break_connections_if_down(broker)
 
@@ -228,21 +226,21 @@ class Cluster:
         self._broker(broker).lose_disk()
 
     def restart(self, broker: int) -> None:
-        """Start a new process; it registers, and the controller sends it the current metadata.
-
-        Errors: `ClusterError` if a process runs, or if the session of the earlier process has not ended (KRaft);
-        `StorageError` if the broker's files are damaged.
-        """
+        """Start a new process; it registers, and the controller sends it the current metadata. Errors: `ClusterError`
+        if a process runs, or if the session of the earlier process has not ended (KRaft); `StorageError` if the
+        broker's files are damaged."""
         self._controller.must_accept(broker)
         self._broker(broker).start_up()
         self._controller.register(broker, was_clean=self._broker(broker).has_stopped_cleanly)
 
     def roll_segment(self, broker: int) -> None:
-        """The log of a broker rolls its segment, which saves the state of producers. Errors: `ClusterError`."""
+        """Roll the log segment of a broker, which saves the state of producers. Errors: `ClusterError` if the broker is
+        down or frozen."""
         self._broker(broker).roll_segment()
 
     def freeze(self, broker: int) -> None:
-        """Freeze the process: it receives no messages and fires no timers. Errors: `ClusterError`."""
+        """Freeze a broker's process: it receives no messages and fires no timers. Errors: `ClusterError` if the broker
+        is down or frozen."""
         self._broker(broker).freeze()
 
     def thaw(self, broker: int) -> None:
@@ -256,7 +254,8 @@ class Cluster:
         self._controller.elect(kind, candidate)
 
     def notice_dead(self, broker: int) -> None:
-        """Make the controller remove a dead follower from the ISR. Errors: `ClusterError`."""
+        """Let the controller remove a dead follower from the ISR. Errors: `ClusterError` if the broker is alive, or if
+        the controller cannot remove it."""
         self._controller.notice_dead(broker)
 
     # Clients
@@ -278,12 +277,12 @@ class Cluster:
         self._clients.producer(producer).learns_of_leader(self.leader_known_to(broker)[1])
 
     def produce(self, payload: str, broker: int, acks: Acks = Acks.ALL, producer: str = PRODUCER) -> int:
-        """A producer sends one record to a broker; returns the number of the request. Errors: `ClusterError`."""
+        """A producer sends one record to a broker; returns the request's number. Errors: as for `Producer.send`."""
         self._broker(broker)
         return self._clients.producer(producer).send(payload, broker, acks)
 
     def resend(self, number: int, broker: int, producer: str = PRODUCER) -> int:
-        """A producer sends the record of a request again; returns the new request's number. Errors: `ClusterError`."""
+        """A producer resends a request's record; returns the new request's number. Errors: as for `Producer.resend`."""
         self._broker(broker)
         return self._clients.producer(producer).resend(number, broker)
 
@@ -300,22 +299,24 @@ class Cluster:
             self._clients.coordinator.decide(producer, named.stamp, Control.ABORT)
 
     def begin_transaction(self, producer: str = PRODUCER) -> None:
-        """From now on the producer's records are transactional. Errors: `ClusterError`."""
+        """From now on the producer's records are transactional. Errors: as for `Producer.begin_transaction`."""
         self._clients.producer(producer).begin_transaction()
 
     def end_transaction(self, control: Control, producer: str = PRODUCER) -> None:
-        """The coordinator decides to commit or abort. This writes no marker. Errors: `ClusterError`."""
+        """The coordinator decides to commit or abort the producer's transaction, but writes no marker yet. Errors:
+        `ClusterError` if the producer has no open transaction."""
         named = self._clients.producer(producer)
         named.end_transaction()
         self._clients.coordinator.decide(producer, named.stamp, control)
 
     def write_marker(self, broker: int, producer: str = PRODUCER) -> int:
-        """The coordinator sends its decision to a broker; may be repeated. Returns the number of the attempt."""
+        """The coordinator asks a broker to write the marker of the producer's last decided transaction; may be
+        repeated. Returns the number of the attempt."""
         self._broker(broker)
         return self._clients.coordinator.write_marker(producer, broker)
 
     def delete_records(self, broker: int, before_offset: int) -> int:
-        """Ask a broker to delete below an offset (-1: the high watermark); returns the request's number."""
+        """Ask a broker to delete records below an offset (-1: the high watermark); returns the request's number."""
         self._broker(broker)
         return self._clients.delete_records(broker, before_offset)
 
@@ -333,8 +334,8 @@ class Cluster:
         most: int | None = None,
         rack: int | None = None,
     ) -> int:
-        """A consumer in the rack of a broker, or in no rack, asks a broker for at most `most` of the next records;
-        returns the number of the message. Errors: `ClusterError`.
+        """A consumer asks a broker for at most `most` of the next records; returns the number of the message. `rack`:
+        the broker in whose rack the consumer is; None: no rack. Errors: as for `Clients.consumer` and `Consumer.fetch`.
         """
         self._broker(broker)
         return self._clients.consumer(consumer, isolation).fetch(broker, most, rack)
@@ -365,7 +366,7 @@ class Cluster:
         return self._quorum().log
 
     def may_be_fenced(self, broker: int) -> bool:
-        """Whether the session of a broker has ended, and the controller has not noticed it. Errors: `ClusterError`."""
+        """Whether a broker's session has ended, but the broker is not fenced. Errors: `ClusterError` without KRaft."""
         return not self._quorum().has_session(broker) and not self._quorum().image.brokers[broker].is_fenced
 
     def may_register(self, broker: int) -> bool:
@@ -377,7 +378,7 @@ class Cluster:
         return not quorum.has_session(broker) and (is_fenced or not quorum.fences_at_registration)
 
     def end_session(self, broker: int) -> None:
-        """Let the session of a broker end, as if its heartbeats did not arrive in time. Errors: `ClusterError`."""
+        """End a broker's session, as if its heartbeats did not arrive in time. Errors: `ClusterError` without KRaft."""
         self._broker(broker)
         self._quorum().end_session(broker)
 
@@ -388,18 +389,19 @@ class Cluster:
 
     def begin_shutdown(self, broker: int, *, leads_others: bool = False) -> None:
         """An operator shuts a broker down: from now on its heartbeats ask for the shutdown. A broker that leads no
-        partition stops with the first heartbeat; otherwise its leaderships move first. `leads_others`: it also leads
-        partitions outside of this cluster. Errors: `ClusterError`.
-        """
+        partition stops with the first heartbeat; otherwise its leaderships move first. `leads_others`: the broker also
+        leads partitions outside of this cluster. Errors: `ClusterError` if the broker is down or frozen, or without
+        KRaft."""
         self._broker(broker).kraft.begin_shutdown()
         self._quorum().give_other_leaderships(broker, leads=leads_others)
 
     def begin_reassignment(self, replicas: tuple[int, ...]) -> None:
-        """An administrator assigns the partition to these replicas, in this order. Errors: `ClusterError`."""
+        """An administrator assigns the partition to `replicas`, in this order. Errors: as for
+        `ReplicationControl.begin_reassignment`."""
         self._quorum().replication.begin_reassignment(replicas)
 
     def cancel_reassignment(self) -> None:
-        """An administrator cancels the reassignment. Errors: `ClusterError`."""
+        """An administrator cancels the reassignment. Errors: as for `ReplicationControl.cancel_reassignment`."""
         self._quorum().replication.cancel_reassignment()
 
     def change_min_insync_replicas(self, least: int) -> None:
@@ -407,11 +409,11 @@ class Cluster:
         self._quorum().replication.change_min_insync_replicas(least)
 
     def write_cluster_min_insync_replicas(self) -> None:
-        """An administrator sets the cluster's min.insync.replicas; the topic keeps its own. Errors: `ClusterError`."""
+        """Set the cluster's min.insync.replicas; the topic keeps its own. Errors: `ClusterError` without KRaft."""
         self._quorum().replication.write_cluster_min_insync_replicas()
 
     def unregister(self, broker: int) -> None:
-        """An administrator unregisters a broker. Errors: `ClusterError`."""
+        """An administrator unregisters a broker. Errors: `ClusterError` if it is not registered, or without KRaft."""
         self._broker(broker)
         self._quorum().unregister(broker)
 
@@ -420,29 +422,27 @@ class Cluster:
         self._quorum().fail_over()
 
     def delete_replica(self, broker: int) -> None:
-        """An operator deletes the folder of the replica of a broker that does not run. Errors: `ClusterError`."""
+        """An operator deletes the folder of a broker's replica. Errors: `ClusterError` if the broker runs."""
         self._broker(broker).delete_replica()
 
     def report_directory(self, broker: int) -> None:
-        """A broker sends the controller the directory in which it has put its replica. Errors: `ClusterError`."""
+        """A broker reports the directory of its replica to the controller. Errors: `ClusterError` if the broker is down
+        or frozen, or without KRaft."""
         self._quorum()
         self._broker(broker).report_directory()
 
     def fail_to_apply(self, number: int) -> None:
-        """A record of the metadata log reaches a broker, where an exception, such as too many open files, ends the
-        change of the partition. Nothing repeats the change. Errors: `ClusterError` if the record is not in flight, or
-        no process runs.
-        """
+        """A record of the metadata log reaches a broker, but an exception there, such as too many open files, prevents
+        the change of the partition, and nothing repeats the change. Errors: `ClusterError` if the record is not in
+        flight, or no process runs."""
         message = self._network.take(number)
         assert isinstance(message.payload, MetadataImage)
         self._broker(int(message.destination)).kraft.apply_metadata(message.payload, is_dropped=True)
 
     def deliver_together(self, late: int, other: int) -> None:
-        """Two fetches of one follower reach its leader, which handles them in two threads: the late fetch finds that
-        the follower may join the ISR, and the other fetch takes effect before the leader asks the controller.
-
-        Errors: `ClusterError` if one of the fetches is not in flight, or the leader does not run.
-        """
+        """Two fetches of one follower reach its leader, which handles them in two threads: the fetch `late` finds that
+        the follower may join the ISR; the fetch `other` takes effect before the leader asks the controller. Errors:
+        `ClusterError` if one of the fetches is not in flight, or the leader does not run."""
         broker = self._broker(int(self._network.look(late).destination))
         broker.kraft.handle_two_fetches(self._network.take(late), self._network.take(other))
 
@@ -468,7 +468,7 @@ class Cluster:
             self.crash(broker)
 
     def _disconnect(self, sender: int | str, sender_process: int, receiver: int | str, request: int) -> None:
-        """The process that awaits a response learns that its connection broke."""
+        """Tell the sender of `request`, if its process still runs, that its connection to the receiver broke."""
         if isinstance(sender, int):
             if self.process_of(sender) != sender_process:
                 return

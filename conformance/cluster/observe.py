@@ -31,9 +31,8 @@ from isrcheck.conformance.cluster.network.records import UNDEFINED_OFFSET, Contr
 
 @dataclass(frozen=True)
 class FetcherView:
-    """One fetcher of a broker; `mode` is None without the partition; `outstanding` is the number of a
-    request, or None; `diverging` is a response according to which the fetcher still has to truncate the log, or None.
-    """
+    """One fetcher of a broker. `mode`: None if the fetcher does not have the partition; `outstanding`: the number of
+    its outstanding request, or None; `diverging`: the response by which it still has to truncate the log, or None."""
 
     source: int
     mode: Mode | None
@@ -121,14 +120,15 @@ class BrokerView:
         return next((each.source for each in self.fetchers if each.mode is not None), None)
 
     def mistakes(self, request: Sent) -> bool:
-        """Whether the broker takes a request for a duplicate of a different record in its log with the same stamp."""
+        """Whether the broker takes a request for a duplicate, although the record in its log with the stamp of the
+        request has a different payload."""
         offsets = [offset for stamp, offset in self.producers.remembered if stamp == request.stamp]
         return any(record.offset == offsets[0] and record.payload != request.payload for record in self.log if offsets)
 
 
 @dataclass(frozen=True)
 class ControllerView:
-    """What can be observed of the controller: its record of the partition, its announcements, and its log."""
+    """What can be observed of the controller: its record of the partition, its announcements, and its metadata log."""
 
     leader: int | None
     leader_epoch: int
@@ -284,7 +284,7 @@ def client_view(kind: type[View], client: Consumer | Producer) -> View:
 
 
 def controller_view(controller: Controller | QuorumController, in_flight: tuple[Message, ...]) -> ControllerView:
-    """The view of the controller, with its announcements among the messages in flight."""
+    """The view of the controller; its announcements are the messages of `in_flight` that carry metadata."""
     record = controller.metadata
     return ControllerView(
         leader=record.leader,

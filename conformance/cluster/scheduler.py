@@ -312,6 +312,6 @@ class Scheduler:
 
 
 def _belongs_to_one_event(message: Message) -> bool:
-    """Whether a message goes from broker to broker and is not a fetch response."""
+    """Whether `whole_exchanges` lets a message arrive at once: it goes between brokers and is no fetch response."""
     between_brokers = isinstance(message.source, int) and isinstance(message.destination, int)
     return between_brokers and not isinstance(message.payload, FetchResponse)

@@ -79,7 +79,7 @@ ControllerRequest = AlterIsrRequest | BrokerHeartbeatRequest | AssignReplicasToD
 
 @dataclass(eq=False)
 class Broker(Part):
-    """A broker: its disk, and the process that runs on it, if any. The processes have the numbers 1, 2, 3, ..."""
+    """A broker: its disk, and the process that runs on it, if any. Its processes are numbered 1, 2, 3, ... in turn."""
 
     _number: int
     storage: Storage
@@ -102,7 +102,8 @@ class Broker(Part):
         return self._processes if self.running else 0
 
     def start_up(self) -> None:
-        """Start a process from the contents of the disk. Errors: `ClusterError` if a process runs; `StorageError`."""
+        """Start a process from the contents of the disk. Errors: `ClusterError` if a process runs; `StorageError` if
+        the disk is damaged."""
         if self.running is not None:
             raise ClusterError(f"broker {self._number} runs already; crash it first")
         log = Log(self.storage, self._switches, self._bug)
@@ -144,8 +145,8 @@ class Broker(Part):
 
     @property
     def kraft(self) -> KraftReplicaManager:
-        """The running process, typed as a process of a KRaft cluster. Errors: `ClusterError` if no process runs, or the
-        cluster has no KRaft controller."""
+        """The replica manager of the running process, as a `KraftReplicaManager`. Errors: `ClusterError` if no process
+        runs, the process is frozen, or the cluster has no KRaft controller."""
         manager = self._must_move().replica_manager
         if not isinstance(manager, KraftReplicaManager):
             raise ClusterError(
@@ -170,12 +171,13 @@ class Broker(Part):
         self.has_stopped_cleanly = True
 
     def lose_disk(self) -> None:
-        """The disk is replaced by an empty one, which records no clean shutdown. No process runs."""
+        """Replace the disk by an empty one, which records no clean shutdown. Call this only while no process runs."""
         self.storage.lose_disk()
         self.has_stopped_cleanly = False
 
     def delete_replica(self) -> None:
-        """The partition's folder is deleted; the files beside it stay. Errors: `ClusterError` if a process runs."""
+        """Delete the partition's folder; the checkpointed high watermark stays. Errors: `ClusterError` if a process
+        runs."""
         if self.running is not None:
             raise ClusterError(f"broker {self._number} runs; shut it down before the folder of its replica is deleted")
         high_watermark = self.storage.checkpointed_high_watermark
@@ -185,7 +187,7 @@ class Broker(Part):
 
     def report_directory(self) -> None:
         """Report the directory of the replica to the controller, as if the controller had recorded a different
-        directory. Errors: `ClusterError` if no process runs."""
+        directory. Errors: `ClusterError` if no process runs, or it is frozen."""
         self._must_move()
         self._ask_controller(AssignReplicasToDirsRequest())
 
@@ -247,7 +249,8 @@ class Broker(Part):
                 raise AssertionError(f"{message} is not for a broker: this is a defect of the cluster")
 
     def disconnected_from_controller(self, request: int) -> None:
-        """The connection of a request to the controller broke: an AlterIsr is sent again, a heartbeat is given up."""
+        """The connection of the message `request` to the controller broke. If the message is an AlterIsr request, send
+        it again; if it is a heartbeat, give it up."""
         if self.running is not None:
             self.running.alter_isr.disconnected(request)
             if isinstance(self._controller, QuorumController):
@@ -260,7 +263,8 @@ class Broker(Part):
             thread.disconnected()
 
     def timers(self) -> tuple[tuple[TimerKind, int | None], ...]:
-        """The timers that can be fired now, each with its peer: the other broker that a timer is about, if any."""
+        """The timers that can fire now, each with its peer: the source of a fetcher, or the follower whose fetch is
+        parked; None for every other timer."""
         if self.running is None or self.is_frozen:
             return ()
         with_peers = {TimerKind.FETCHER_DO_WORK, TimerKind.DELAYED_FETCH}
@@ -273,10 +277,7 @@ class Broker(Part):
 
     def fire(self, timer: TimerKind, peer: int | None) -> bool:
         """Fire one timer; returns whether it had an effect. `peer`: a fetcher's source, or a follower with a parked
-        fetch.
-
-        Errors: `ClusterError` if no process runs, the process is frozen, or no fetcher has the source `peer`.
-        """
+        fetch. Errors: `ClusterError` if no process runs, the process is frozen, or no fetcher has the source `peer`."""
         process = self._must_move()
         manager = process.replica_manager
         match timer:

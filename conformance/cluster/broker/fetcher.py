@@ -43,8 +43,8 @@ class Mode(Enum):
 @dataclass
 class PartitionFetchState:
     """The state of the partition in one fetcher. `initial_offset`: the high watermark when the fetcher was assigned the
-    partition; `not_before`: the end of a back-off, in ms; `diverging`: the response according to which the follower
-    still has to truncate its log (HW_FROM_DIVERGING_RESP)."""
+    partition; `not_before`: the end of a back-off, in ms; `diverging`: the response that tells the follower where to
+    truncate its log, until it does (switch HW_FROM_DIVERGING_RESP); otherwise None."""
 
     leader_epoch: int
     initial_offset: int
@@ -55,7 +55,7 @@ class PartitionFetchState:
 
 @dataclass(frozen=True)
 class Outstanding:
-    """A request that waits for its response; `state` is the partition's state when it was sent; `sent_at` in ms."""
+    """A request that awaits a response. `state`: the partition's state when the request was sent; `sent_at`: in ms."""
 
     number: int
     request: BrokerRequest
@@ -93,7 +93,7 @@ class FetcherThread(Part):
     def do_work(self) -> bool:
         """Send a request if none is outstanding; return whether anything was done. Kafka: ShutdownableThread.
 
-        Since KIP-279, a partition without any epoch truncates to its high watermark without a request. Fact sheet 3.4.
+        Since KIP-279, a log without any epoch is truncated to its high watermark without a request. Fact sheet 3.4.
         """
         if self._outstanding is not None:
             if self._clock.now - self._outstanding.sent_at < self._settings.replica_socket_timeout_ms:
@@ -116,7 +116,7 @@ class FetcherThread(Part):
         return True
 
     def disconnected(self) -> None:
-        """The connection to the source broke: give up the outstanding request, and wait for a back-off."""
+        """The connection to the source broker broke: give up the outstanding request, and start a back-off."""
         self._outstanding = None
         self._back_off()
 
@@ -161,8 +161,8 @@ class FetcherThread(Part):
             self._log.increment_log_start(response.log_start_offset)
 
     def _reconciled(self, state: PartitionFetchState, sent: Outstanding, answer: OffsetsForLeaderEpochResponse) -> None:
-        """Truncate the log according to the leader's answer; since 2.1.1, drop the answer to a request of an older
-        epoch (KAFKA-7786). Kafka: maybeTruncate."""
+        """Truncate the log according to the leader's answer; since 2.1.1, drop an answer if the request was sent in an
+        older leader epoch (KAFKA-7786). Kafka: maybeTruncate."""
         stale = state.leader_epoch != sent.state.leader_epoch and self._switches.fences_epochs
         if state.mode is not Mode.TRUNCATING or (stale and self._bug is not Bug.STALE_EPOCH_ANSWER_APPLIED):
             return
@@ -179,7 +179,7 @@ class FetcherThread(Part):
                 state.mode = Mode.FETCHING
 
     def _truncate_on_fetch_response(self, state: PartitionFetchState, response: FetchResponse) -> None:
-        """Truncate to where the logs diverge; the next fetch shows whether they agree now. Fact sheet 3.5."""
+        """Truncate the log to where the logs diverge; the next fetch shows whether the logs agree now. Sheet 3.5."""
         assert response.diverging_epoch is not None, f"{response}: this is a defect of the cluster"
         divergence = response.diverging_epoch
         offset, _ = self._log.offset_truncation_state(divergence.leader_epoch, divergence.end_offset)
@@ -189,8 +189,9 @@ class FetcherThread(Part):
         )
 
     def _listed(self, state: PartitionFetchState, sent: Outstanding, answer: ListOffsetsResponse) -> None:
-        """Reset the fetch offset after a fetch out of range, without comparing epochs. An answer to a request from an
-        earlier assignment is dropped (a lock of Kafka rules these out). Kafka: fetchOffsetAndTruncate; sheet 2.5."""
+        """After a fetch out of range, truncate to the leader's log end, or start an empty log at the leader's log
+        start; epochs are not compared. Drop an answer to a request from an earlier assignment (in Kafka, a lock
+        prevents such answers). Kafka: fetchOffsetAndTruncate; fact sheet 2.5."""
         if state is not sent.state:
             return
         if answer.error is not Errors.NONE:
@@ -206,7 +207,8 @@ class FetcherThread(Part):
             self._log.truncate_fully_and_start_at(answer.offset)
 
     def _refused(self, state: PartitionFetchState, sent: Outstanding, error: Errors) -> None:
-        """If the leader fences the present epoch (FENCED_LEADER_EPOCH), await metadata; otherwise retry. Sheet 2.5."""
+        """The leader refused a request. If FENCED_LEADER_EPOCH refuses the present epoch, stop until the broker
+        receives newer metadata; otherwise retry after a back-off. Sheet 2.5."""
         if error is Errors.FENCED_LEADER_EPOCH and state.leader_epoch == sent.state.leader_epoch:
             state.mode = Mode.FAILED
         else:
@@ -262,7 +264,7 @@ class FetcherManager(Part):
         self._thread(leader).add_partition(leader_epoch, mode)
 
     def go_on(self, leader_epoch: int) -> None:
-        """Keep the fetcher unchanged, because the leader is the same in a newer epoch (switch FOLLOWER_SKIP).
+        """Keep fetching, because the leader is the same in the newer epoch `leader_epoch` (switch FOLLOWER_SKIP).
 
         No release has this switch together with fencing of epochs (KIP-320). If a configuration has both, the requests
         of the fetcher carry the newer epoch.
@@ -276,7 +278,7 @@ class FetcherManager(Part):
         self._thread(leader).add_partition(leader_epoch, Mode.FETCHING)
 
     def remove_fetcher(self) -> None:
-        """Stop following any leader. Kafka: removeFetcherForPartitions."""
+        """Take the partition from every fetcher: the broker follows no leader. Kafka: removeFetcherForPartitions."""
         for thread in self._threads.values():
             thread.state = None
 

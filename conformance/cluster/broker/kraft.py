@@ -31,7 +31,7 @@ AskController = Callable[[BrokerHeartbeatRequest], int]
 
 @dataclass
 class MetadataCache:
-    """The metadata as of the last record of the metadata log that a broker has read; None before the first."""
+    """The metadata as of the last metadata record that a broker has read; `image` is None before the first record."""
 
     image: MetadataImage | None = None
 
@@ -45,7 +45,7 @@ class KraftPartition(Partition):
     def is_news(self, announced: LeaderAndIsr) -> bool:
         """Whether a record replaces the broker's state: the record has a higher partition epoch than the state. (The
         state may have a later epoch than the record, from an answer to AlterPartition.) In every release so far, a
-        record with an equal epoch replaces the state, too (EQUAL_PARTITION_EPOCH_REPLACES, section 8.25)."""
+        record with an equal epoch replaces the state, too (switch EQUAL_PARTITION_EPOCH_REPLACES, fact sheet 8.25)."""
         if self.leader_epoch == NO_EPOCH or self._bug is Bug.OLD_RECORD_APPLIED:
             return True
         if announced.partition_epoch == self.partition_epoch:
@@ -90,7 +90,8 @@ class KraftPartition(Partition):
         return follower in self._remote
 
     def is_fetch_of_earlier_process(self, follower: int, broker_epoch: int) -> bool:
-        """Whether the leader has read that a newer process of the follower is registered (since 3.5, KIP-903)."""
+        """Whether an earlier process of the follower sent the fetch: as far as this leader has read the metadata log,
+        the follower is registered with a broker epoch above `broker_epoch`. Always False before 3.5 (KIP-903)."""
         if self._switches.BROKER_STATE_CHECK < BrokerStateCheck.BROKER_EPOCH or self._metadata.image is None:
             return False
         return broker_epoch < self._metadata.image.brokers[follower].broker_epoch
@@ -99,10 +100,10 @@ class KraftPartition(Partition):
         self, follower: int, late: tuple[int, int, int], between: Callable[[], tuple[int, int, int]]
     ) -> None:
         """Handle two fetches of a follower in two threads: the fetch `late` finds that the follower may join the ISR;
-        then the fetch `between` takes effect; then the leader builds its AlterPartition request. Up to 3.6 the request
-        names the process that sent `between`; since 3.7 the leader sends no request if two different processes of the
-        follower sent the two fetches (KAFKA-15221).
-        """
+        then the fetch `between` takes effect; then the leader builds its AlterPartition request. Each fetch is a tuple:
+        fetch offset, log start, number of the sender's process. Up to 3.6 the request names the process that sent
+        `between`; since 3.7 the leader sends no request if different processes of the follower sent the two fetches
+        (KAFKA-15221)."""
         self._note_fetch(follower, *late)
         may_join = self._may_join_isr(follower)
         self._note_fetch(follower, *between())
@@ -112,7 +113,7 @@ class KraftPartition(Partition):
         self.maybe_increment_leader_high_watermark()
 
     def _effective_min_isr(self) -> int:
-        """min.insync.replicas, but at most the number of assigned replicas (with those being added or removed)."""
+        """min.insync.replicas, but at most the number of assigned replicas, counting those being added or removed."""
         if self._bug is Bug.MIN_ISR_OF_ALL_BROKERS:
             return self._min_insync_replicas
         return super()._effective_min_isr()
@@ -121,9 +122,9 @@ class KraftPartition(Partition):
         return super()._may_join_isr(follower) and self._is_eligible(follower)
 
     def _is_eligible(self, follower: int) -> bool:
-        """Whether the follower is active, and has fetched as the process that is registered, as far as this broker has
-        read the metadata log. Kafka: isReplicaIsrEligible.
-        """
+        """Whether the follower is active and (since 3.5) made its last fetch with its registered process, as far as
+        this broker has read the metadata log; always True where the release checks neither. Kafka:
+        isReplicaIsrEligible."""
         check, image = self._switches.BROKER_STATE_CHECK, self._metadata.image
         if check is BrokerStateCheck.NONE or image is None:
             return True
@@ -152,7 +153,8 @@ class KraftReplicaManager(ReplicaManager):
 
     @property
     def known_leader(self) -> tuple[int | None, int]:
-        """The leader and its epoch; a broker without a replica reports them to clients, too. KRaftMetadataCache."""
+        """The leader and its epoch by the metadata that this broker has read, even if the broker has no replica; (None,
+        -1) before the first metadata. Kafka: KRaftMetadataCache."""
         image = self._metadata.image
         return (None, -1) if image is None else (image.partition.leader, image.partition.leader_epoch)
 
@@ -172,9 +174,8 @@ class KraftReplicaManager(ReplicaManager):
         return True
 
     def end_heartbeat(self, request: int | None) -> None:
-        """A request was answered, or its connection broke: if it was the heartbeat in flight, no heartbeat is now.
-        Kafka: BrokerLifecycleManager.BrokerHeartbeatResponseEvent.
-        """
+        """The message `request` was answered, or its connection broke: if the message is the heartbeat in flight, allow
+        the next heartbeat. Kafka: BrokerLifecycleManager.BrokerHeartbeatResponseEvent."""
         if request == self._heartbeat_in_flight:
             self._heartbeat_in_flight = None
 
@@ -182,8 +183,8 @@ class KraftReplicaManager(ReplicaManager):
         """Read the metadata log up to this image: apply all changes of the partition as one change, and then a change
         of min.insync.replicas. Kafka: BrokerMetadataPublisher.onMetadataUpdate.
 
-        If this process has read further already, nothing happens. `is_dropped`: an exception ends the change of the
-        partition; the broker continues nevertheless, and does not try again.
+        If this process has read further already, nothing happens. With `is_dropped`, an exception prevents the change
+        of the partition; the broker continues nevertheless, and does not try again.
         """
         before, partition = self._metadata.image, self._partition
         if before is not None and image.offset <= before.offset:
@@ -232,8 +233,8 @@ class KraftReplicaManager(ReplicaManager):
         self._reply(message, FetchResponse(error, request.fetch_offset))
 
     def handle_two_fetches(self, late: Message, other: Message) -> None:
-        """Two threads handle fetches of one follower: the late fetch finds that the follower may join the ISR, and the
-        other fetch takes effect before the leader asks the controller. KAFKA-15221.
+        """Handle two fetches of one follower in two threads: the fetch `late` finds that the follower may join the ISR,
+        and the fetch `other` takes effect before the leader asks the controller. Only `other` is answered. KAFKA-15221.
         """
         assert isinstance(late.payload, FetchRequest)
         assert isinstance(other.payload, FetchRequest)

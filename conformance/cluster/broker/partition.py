@@ -46,10 +46,11 @@ class ReplicaState:
         return ReplicaState(fetch_offset, log_start_offset, caught_up, now, leader_end_offset, broker_epoch)
 
     def is_caught_up(self, rule: ShrinkRule, leader_end_offset: int, now: int, settings: Settings) -> bool:
-        """Whether the follower may stay in the ISR. Kafka: Partition.getOutOfSyncReplicas; section 4.1.
+        """Whether the follower may stay in the ISR. Kafka: Partition.getOutOfSyncReplicas; fact sheet 4.1.
 
-        0.8 counts the messages that the follower lacks, but only after its first fetch from this leader. (Left out:
-        0.8 also removes a follower that has not fetched for replica.lag.time.max.ms.)
+        By default, a follower may stay if it was caught up within the last replica.lag.time.max.ms; 0.8 (LAG_MESSAGES)
+        counts the messages that the follower lacks, but only after its first fetch from this leader. (Left out: 0.8
+        also removes a follower that has not fetched for replica.lag.time.max.ms.)
         """
         lag = leader_end_offset - self.log_end_offset
         if rule is ShrinkRule.LAG_MESSAGES:
@@ -83,9 +84,9 @@ class IsrState:
         return self.proposed if rule is MaximalIsr.PROPOSED else self.isr | self.proposed
 
     def is_answered_by(self, pending: IsrState, response: AlterIsrResponse, epochs: tuple[int, int]) -> bool:
-        """Whether a response answers this state: `pending`, the state in which the ISR was proposed, is still this
-        state, and the response is not older than `epochs` (leader and partition epoch). Fact sheet 4.3.
-        """
+        """Whether the leader may apply `response` to this state: the state is unchanged since the proposal (`pending`),
+        and the response has the leader epoch and at least the partition epoch of `epochs`, or the error
+        INELIGIBLE_REPLICA. Sheet 4.3."""
         leader_epoch, partition_epoch = epochs
         is_current = response.leader_epoch == leader_epoch and response.partition_epoch >= partition_epoch
         return self is pending and (response.error is Errors.INELIGIBLE_REPLICA or is_current)
@@ -99,7 +100,7 @@ class ZkIsrManager:
         self._write_isr = write_isr
 
     def submit(self, proposal: AlterIsrRequest, answered: Answered) -> bool:
-        """Write the proposed ISR in ZooKeeper; returns whether it was written."""
+        """Write the proposed ISR in ZooKeeper, then call `answered`; returns False if the write is refused."""
         written = self._write_isr(self._broker, proposal.leader_epoch, proposal.isr)
         if written is None:
             return False
@@ -132,7 +133,7 @@ class AlterIsrManager:
             self._outstanding = self._ask(self._submitted[0])
 
     def receive(self, request: int, response: AlterIsrResponse) -> None:
-        """Take the answer to the request with this number."""
+        """Pass the response to the proposal's `answered`; ignore a response to any but the outstanding request."""
         if self._submitted is not None and self._outstanding == request:
             answered = self._submitted[1]
             self._outstanding = self._submitted = None
@@ -228,7 +229,8 @@ class Partition(Part):
         self.maybe_increment_leader_high_watermark()
 
     def make_follower(self, announced: LeaderAndIsr) -> bool:
-        """Follow the announced leader; return whether to start fetching anew (FOLLOWER_SKIP). Kafka: makeFollower."""
+        """Follow the announced leader. Returns True if the broker has to start fetching anew; False if, by the switch
+        FOLLOWER_SKIP, it keeps fetching from the same leader as before. Kafka: makeFollower."""
         rule = self._switches.FOLLOWER_SKIP
         further = announced.leader_epoch - self.leader_epoch
         skipped = self.leader == announced.leader and (
@@ -245,7 +247,8 @@ class Partition(Part):
         return not skipped
 
     def know_followers(self, log_end_offsets: Mapping[int, int], slow: frozenset[int]) -> None:
-        """Begin as if each follower had last fetched at this offset: just now, or long ago if in `slow` (`Start`)."""
+        """Begin as if each follower had last fetched at its offset in `log_end_offsets`: just now, or long ago if the
+        follower is in `slow` (both from `Start`)."""
         self.leader_epoch_start_offset = 0
         for follower, offset in log_end_offsets.items():
             then = -1 - self._settings.replica_lag_time_max_ms if follower in slow else 0
@@ -295,8 +298,8 @@ class Partition(Part):
         self._remote[follower] = new
 
     def maybe_shrink_isr(self) -> frozenset[int]:
-        """Remove all out-of-sync followers from the ISR, or propose their removal; return these followers. Fact sheet
-        4.1."""
+        """Remove all out-of-sync followers from the ISR, or propose their removal. Returns these followers; none if the
+        removal cannot be written or proposed now. Fact sheet 4.1."""
         if not self.is_leader or self.isr_state.is_inflight:
             return frozenset()
         isr = self.isr_state.isr
@@ -329,7 +332,8 @@ class Partition(Part):
         )
 
     def _may_join_isr(self, follower: int) -> bool:
-        """Whether the leader may add a follower to the ISR: its log reaches the high watermark. Fact sheet 4.2."""
+        """Whether the follower may be added to the ISR: no proposal is pending, and the follower's log reaches the high
+        watermark and, with EXPAND_EPOCH_START, the start of the leader's epoch. Fact sheet 4.2."""
         offset = self._remote[follower].log_end_offset
         if follower in self.isr_state.isr or self.isr_state.is_inflight:
             return False
@@ -343,8 +347,8 @@ class Partition(Part):
         return self._remote[follower].is_caught_up(*now)
 
     def _propose(self, isr: frozenset[int]) -> bool:
-        """Propose an ISR, which is pending until it is answered. Returns True; False, with the ISR unchanged, if the
-        write is refused, or while an earlier proposal is unanswered. Kafka: sendAlterIsr."""
+        """Propose an ISR, which is pending until it is answered. Returns True if it was proposed; False, with the ISR
+        unchanged, if the write is refused or an earlier proposal is unanswered. Kafka: sendAlterIsr."""
         committed = self.isr_state
         self.isr_state = pending = replace(committed, proposed=isr)
         epochs = ((each, self._remote[each].broker_epoch) for each in sorted(isr & {*self._remote}))
@@ -356,10 +360,10 @@ class Partition(Part):
         return False
 
     def _handle_alter_isr_response(self, pending: IsrState, response: AlterIsrResponse) -> None:
-        """Adopt the ISR of the answer, or drop the proposal if a member is not eligible; ignore the answer if the
-        leader's state has changed since the proposal. After another error the proposal stays pending until a newer
-        record arrives. (Left out: up to 3.0 the high watermark is not recomputed after a shrink, KAFKA-13091.)
-        """
+        """Adopt the ISR of the response; drop the proposal if the controller found a proposed member not eligible;
+        ignore the response if the leader's state has changed since the proposal. After another error the proposal stays
+        pending until a newer metadata record arrives. (Left out: up to 3.0 the high watermark is not recomputed after a
+        shrink, KAFKA-13091.)"""
         epochs = (self.leader_epoch, self.partition_epoch)
         is_current = self.isr_state.is_answered_by(pending, response, epochs)
         if self._bug is Bug.STALE_ALTER_ISR_ANSWER_APPLIED:

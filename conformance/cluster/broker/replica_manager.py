@@ -1,8 +1,8 @@
 """Requests to one broker as leader, and its purgatories: waiting produce requests, parked fetches, pending deletions.
 
-A fetch that finds no new records is parked for replica.fetch.wait.max.ms. When records arrive, it does not complete in
-the same event, but when its timer is fired: in Kafka another thread completes it, after the append has released its
-lock. A DeleteRecords request is answered when every live replica has moved its log start.
+A fetch that finds no new records is parked for replica.fetch.wait.max.ms. When records arrive, the fetch does not
+complete in the same event, but when its timer is fired: in Kafka another thread completes it, after the append has
+released its lock. A DeleteRecords request is answered when every live replica has moved its log start.
 
 Consumers read below the high watermark of the broker from which they fetch; with read_committed, below its last stable
 offset. Followers refuse consumers, unless fetching from followers is on (KIP-392): then followers serve them, and a
@@ -66,11 +66,12 @@ class DeleteRecordsPurgatory:
 
     @property
     def waiting(self) -> tuple[Message, ...]:
-        """The requests that wait for the low watermark."""
+        """The requests that wait for the low watermark, which is the smallest log start of the live replicas."""
         return tuple(message for message, _, _ in self._waiting)
 
     def handle(self, message: Message, request: DeleteRecordsRequest) -> None:
-        """Handle DeleteRecords: move the log start up to an offset from 0 to HW, the high watermark; -1 means HW."""
+        """Move the log start up to the requested offset, which has to lie between 0 and the high watermark; -1 stands
+        for the high watermark."""
         log = self._partition.log
         offset = log.high_watermark if request.before_offset == TO_HIGH_WATERMARK else request.before_offset
         error = self._partition.error_for_epoch(None)
@@ -84,7 +85,8 @@ class DeleteRecordsPurgatory:
         self.try_complete()
 
     def try_complete(self) -> None:
-        """Answer the requests whose offset the low watermark has reached, or all if this broker no longer leads."""
+        """Answer the requests whose offset the low watermark has reached; answer all, with an error, if this broker no
+        longer leads."""
         still: list[tuple[Message, DeleteRecordsRequest, int]] = []
         for message, request, offset in self._waiting:
             error = self._partition.error_for_epoch(None)
@@ -107,7 +109,8 @@ class ConsumerRequests:
     _bug: Bug | None
 
     def handle_fetch(self, message: Message, request: ConsumerFetchRequest) -> None:
-        """Answer with all records that a consumer may read from its position on; or name the follower to read from."""
+        """Answer with all records that the consumer may read from its position on (at most `request.most`), or only
+        with the follower from which the consumer is to read instead."""
         position, log = request.position, self._partition.log
         error = self._error_for(request.current_leader_epoch)
         is_follower = error is Errors.NOT_LEADER_OR_FOLLOWER and self._partition.leader is not None
@@ -130,10 +133,8 @@ class ConsumerRequests:
         self._reply(message, ConsumerFetchResponse(error, position, records, aborted, *offsets))
 
     def handle_list_offsets(self, message: Message, request: ConsumerListOffsetsRequest) -> None:
-        """Answer with the log start, or with the end: the offset up to which this isolation level may read.
-
-        Since 2.2 a leader does not answer the end before its high watermark has reached the start of its epoch
-        (KAFKA-2334).
+        """Answer with the log start or, for LATEST, with the offset below which this isolation level reads. Since 2.2 a
+        leader answers no LATEST before its high watermark has reached the start of its own leader epoch (KAFKA-2334).
         """
         partition, log = self._partition, self._partition.log
         error = self._error_for(request.current_leader_epoch)
@@ -239,7 +240,8 @@ class ReplicaManager(Part):
         self._give_up_what_waits()
 
     def _give_up_what_waits(self) -> None:
-        """Refuse the parked fetches of another epoch and, if another broker leads, the waiting requests of clients."""
+        """Refuse the parked fetches of other leader epochs; unless this broker leads, refuse also the produce requests
+        that wait for the high watermark."""
         for follower in list(self._fetches):
             if self._error_of(self._fetches[follower]) is not Errors.NONE:
                 self._complete_fetch(follower)
@@ -289,11 +291,11 @@ class ReplicaManager(Part):
         self.complete_delayed_produces()
 
     def handle_fetch(self, message: Message, request: FetchRequest) -> None:
-        """Handle a follower's fetch: read the records, apply the effect of the fetch, then answer it or park it.
+        """Handle a follower's fetch: read records, update what is known of the follower, then answer or park the fetch.
 
-        The response carries the high watermark from before the fetch took effect. Kafka: fetchMessages; fact sheet 2.2.
-        A fetch out of range or from a log that diverges has no effect. (Before 2.4 a fetch out of range set the
-        follower's offset on the leader to unknown, KAFKA-8400; this is not implemented.)
+        The response carries the high watermark from before this update. Kafka: fetchMessages; fact sheet 2.2. A fetch
+        out of range or from a log that diverges updates nothing. (Before 2.4 a fetch out of range set the follower's
+        offset on the leader to unknown, KAFKA-8400; this is not implemented.)
         """
         follower = self._follower(message)
         response = self._read(request)
@@ -327,7 +329,7 @@ class ReplicaManager(Part):
         return True
 
     def handle_offsets_for_leader_epoch(self, message: Message, request: OffsetsForLeaderEpochRequest) -> None:
-        """Answer where the follower's epoch ends in this log. Kafka: lastOffsetForLeaderEpoch; fact sheet 3.4."""
+        """Answer with the end of the requested epoch in this log. Kafka: lastOffsetForLeaderEpoch; fact sheet 3.4."""
         error = self._partition.error_for_epoch(request.current_leader_epoch)
         if error is not Errors.NONE:
             self._reply(message, OffsetsForLeaderEpochResponse(error))
@@ -337,7 +339,7 @@ class ReplicaManager(Part):
         self._reply(message, OffsetsForLeaderEpochResponse(error, epoch, end.end_offset))
 
     def handle_list_offsets(self, message: Message, request: ListOffsetsRequest) -> None:
-        """Answer the log's end or start, as asked, to a follower whose fetch was out of range. Fact sheet 2.5."""
+        """Answer with the log's end or start, as asked; a follower asks when its fetch was out of range. Sheet 2.5."""
         error = self._partition.error_for_epoch(request.current_leader_epoch)
         log = self._partition.log
         offset = log.log_end_offset if request.kind is OffsetKind.LATEST else log.log_start_offset

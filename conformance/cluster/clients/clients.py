@@ -1,8 +1,8 @@
 """The clients of the brokers: producers, consumers, transaction coordinator, administrator, clients outside the
 cluster.
 
-In:  the driver's calls; requests of real clients outside, each with a function to call with the response; responses.
-Out: requests in the network; calls of the functions, with the response, or with None if the connection broke.
+In:  the driver's calls; requests of real clients outside, each with a callback; responses.
+Out: requests in the network; calls of the callbacks, with the response, or with None if the connection broke.
 
 A client is created when it is first named, and lives as long as the cluster.
 """
@@ -46,7 +46,7 @@ Answered = Callable[[Payload | None], None]
 
 
 class OutsideClients:
-    """The requests of clients outside of the cluster that have no response yet."""
+    """The requests that clients outside of the cluster have sent, and that have no response yet."""
 
     def __init__(self, network: Network) -> None:
         self._network = network
@@ -54,11 +54,11 @@ class OutsideClients:
         self._awaited: dict[int, tuple[int, Answered]] = {}
 
     def outstanding(self) -> Iterator[tuple[int, int]]:
-        """The requests that have no response yet: (number of the message, broker that it went to)."""
+        """The requests that have no response yet, as pairs: number of the message, number of the broker."""
         return ((request, broker) for request, (broker, _) in list(self._awaited.items()))
 
     def ask(self, broker: int, request: ConsumerRequest, answered: Answered) -> None:
-        """Send a consumer's request to a broker."""
+        """Send a consumer's request to a broker; `answered` takes the response."""
         self._awaited[self._network.send(OUTSIDE, broker, request)] = broker, answered
 
     def produce(
@@ -121,7 +121,8 @@ class Clients:
         return self.producers[name]
 
     def consumer(self, name: str, isolation: Isolation) -> Consumer:
-        """The consumer of that name. Errors: `ClusterError` if the name is taken, or its isolation level differs."""
+        """The consumer of that name. Errors: `ClusterError` if another kind of client has the name, or if the consumer
+        has a different isolation level."""
         if name not in self.consumers:
             self._must_be_free(name)
             self.consumers[name] = Consumer(name, isolation, self._network, self._settings, self._switches, self._bug)
@@ -163,7 +164,7 @@ class Clients:
         yield from ((OUTSIDE, *each) for each in self.outside.outstanding())
 
     def disconnected(self, client: str, request: int) -> None:
-        """Tell a client that the connection on which it awaits the response to a request broke."""
+        """Tell a client that the connection of its message `request` broke."""
         if client in self.producers:
             self.producers[client].disconnected(request)
         elif client == COORDINATOR:

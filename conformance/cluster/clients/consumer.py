@@ -80,7 +80,8 @@ class Consumer:
         return self._network.send(self.name, broker, request)
 
     def learns_of_leader(self, leader: int, leader_epoch: int) -> None:
-        """Take metadata: fetch from this leader again, and validate the position. Kafka: maybeValidatePosition."""
+        """Take metadata: fetch from this leader, and no longer from a follower; validate the position. Metadata without
+        a newer leader epoch are ignored (since KIP-320). Kafka: maybeValidatePosition."""
         if self._checks_position:
             if self._leader is not None and leader_epoch <= self._leader_epoch:
                 return

@@ -60,7 +60,7 @@ class Sent:
 
     @property
     def is_refused(self) -> bool:
-        """Whether a broker refused the record. After NOT_ENOUGH_REPLICAS_AFTER_APPEND it is in a log nevertheless."""
+        """Whether a broker refused the record; with NOT_ENOUGH_REPLICAS_AFTER_APPEND the record is in a log anyway."""
         return not self.is_acknowledged and not self.is_unanswered
 
     @property
@@ -140,17 +140,19 @@ class Producer:
 
     @property
     def identities(self) -> tuple[Identity, ...]:
-        """All identities, the present identity last; it is repeated if only the sequence numbers began at 0 again."""
+        """All identities that the producer has had, the present one last. Where only the sequence numbers began at 0
+        again, the identity is repeated."""
         return tuple(self._identities)
 
     @property
     def numbered(self) -> tuple[tuple[str, tuple[tuple[int, ProducerStamp], ...]], ...]:
-        """Every record with a sequence number, in order of sending: payload; its stamps, by index in `identities`."""
+        """Every record with a sequence number, in order of sending: its payload, and its stamps as pairs of an index in
+        `identities` and the stamp."""
         return tuple((each.payload, tuple(each.stamps.items())) for _, each in sorted(self._numbered.items()))
 
     @property
     def stamp(self) -> ProducerStamp:
-        """The producer's id and epoch, as in a transaction marker."""
+        """The stamp of this producer's transaction markers: its present id and epoch, and the sequence number -1."""
         return self._stamp(-1, is_transactional=True)
 
     def has_sent(self, payloads: Iterable[str]) -> int:
@@ -163,10 +165,8 @@ class Producer:
         return self._identities[-1].producer_id
 
     def learns_of_leader(self, leader_epoch: int) -> None:
-        """Receive metadata about the leader. Kafka: Metadata.updateLastSeenEpochIfNewer; not in the fact sheet.
-
-        Errors: with STALE_METADATA_IGNORED (KAFKA-7738), `ClusterError` if the producer knows a later leader epoch.
-        """
+        """Receive metadata about the leader. Kafka: Metadata.updateLastSeenEpochIfNewer; not in the fact sheet. Errors:
+        with STALE_METADATA_IGNORED (KAFKA-7738), `ClusterError` if the producer knows a later leader epoch."""
         if self._switches.STALE_METADATA_IGNORED:
             if leader_epoch < self.leader_epoch:
                 raise ClusterError(
@@ -252,7 +252,8 @@ class Producer:
                 self._has_lost_records()  # otherwise it is simply sent again
 
     def _takes_records_for_deleted(self, refusal: ProduceResponse) -> bool:
-        """Whether a producer before 2.5 assumes that its records were deleted. Kafka: TransactionManager.canRetry."""
+        """Whether a producer before 2.5 assumes that its records were deleted: the log starts above all acknowledged
+        records. Kafka: TransactionManager.canRetry."""
         is_deleted = self.last_acknowledged_offset < refusal.log_start_offset
         return is_deleted and not self._switches.CLIENT_BUMPS_EPOCH
 
@@ -296,7 +297,7 @@ class Producer:
         self.disconnected(self._known(number).request)
 
     def disconnected(self, request: int) -> None:
-        """The connection of the message with this number broke: give up its request, unless it was answered."""
+        """The connection of the message `request` broke: give up the request, unless its response has arrived."""
         for each in self._sent:
             if each.request == request and each.is_in_flight:
                 self._settle(each.number, Errors.NETWORK_EXCEPTION, -1)

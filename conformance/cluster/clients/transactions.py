@@ -46,7 +46,8 @@ class Marker:
 
 
 class Transactions:
-    """The coordinator, the decisions on the last transaction of each producer, and the attempts to write markers."""
+    """The coordinator of the clients outside of the cluster; the decision on the last transaction of each producer; the
+    attempts to write markers."""
 
     def __init__(self, network: Network, clock: Clock, new_producer_id: Callable[[], int], switches: Switches) -> None:
         self._network = network
@@ -74,10 +75,8 @@ class Transactions:
         self._decided[producer] = (stamp, control)
 
     def write_marker(self, producer: str, broker: int) -> int:
-        """Ask a broker to write the marker; may be repeated. Returns the number of the attempt.
-
-        Errors: `ClusterError` if no transaction of that producer is committed or aborted.
-        """
+        """Ask a broker to write the marker of the producer's last decision; may be repeated. Returns the number of the
+        attempt. Errors: `ClusterError` if no transaction of that producer is committed or aborted."""
         if producer not in self._decided:
             raise ClusterError(
                 f"coordinator: no transaction of producer {producer} is committed or aborted; end its transaction first"
@@ -114,7 +113,8 @@ class Transactions:
         return tuple(self._coordinator.states.states.items())
 
     def init_producer_id(self, transactional_id: str | None, timeout: int) -> InitProducerIdResponse:
-        """Give an idempotent producer a new id; give a transactional producer its id and the next epoch."""
+        """Give a new producer id if `transactional_id` is None; otherwise give the producer id of the transactional id,
+        with the next epoch. Returns the coordinator's answer."""
         if transactional_id is None:
             return InitProducerIdResponse(Errors.NONE, self._new_producer_id(), 0)
         answers: list[InitProducerIdResponse] = []
@@ -123,7 +123,7 @@ class Transactions:
         return answers[0]
 
     def add_partition(self, transactional_id: str, producer_id: int, producer_epoch: int, partition: str) -> Errors:
-        """Make a partition part of the producer's transaction."""
+        """Make a partition part of the producer's transaction; returns NONE, or the coordinator's error."""
         answers: list[AddPartitionsToTxnResponse] = []
         request = AddPartitionsToTxnRequest(transactional_id, producer_id, producer_epoch, partition)
         self._coordinator.handle_add_partitions(request, self._clock.now, answers.append)
@@ -131,7 +131,7 @@ class Transactions:
         return _as_before_2_7(answers[0].error)
 
     def end_transaction(self, transactional_id: str, producer_id: int, producer_epoch: int, control: Control) -> Errors:
-        """Decide to commit or abort the producer's transaction."""
+        """Decide to commit or abort the producer's transaction; returns NONE, or the coordinator's error."""
         answers: list[EndTxnResponse] = []
         request = EndTxnRequest(transactional_id, producer_id, producer_epoch, control)
         self._coordinator.handle_end_transaction(request, answers.append)

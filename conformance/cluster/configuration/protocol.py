@@ -1,23 +1,23 @@
 """The protocol of the brokers: one switch per change of Kafka's replication, and the implemented releases by name.
 
-Section 0.2 of the fact sheet explains the names and values; HW_WAIT of the fact sheet is not implemented. The model
-describes the switches under the same names. This list adds to its descriptions:
+Section 0.2 of the fact sheet explains the names and values; HW_WAIT of the fact sheet is not implemented. The formal
+model describes the switches under the same names. This list adds to the model's descriptions:
 
 - The model does not have FAIL_OVER_GIVES_FENCED_SESSIONS (up to 4.0) and REASSIGNED_WITHOUT_THE_OTHERS (up to 3.7,
   KAFKA-15665). LATEST_OFFSET_AWAITS_EPOCH_START (KAFKA-2334, 2.2) concerns only what clients receive.
-- Sections 5.3, 7 and 8.22 describe what brokers do with CONTROLLER, LATE_FETCH_COUNTS (KAFKA-15221), MAXIMAL_ISR (4.3),
+- Fact sheet 5.3, 7 and 8.22 describe the effect of CONTROLLER, LATE_FETCH_COUNTS (KAFKA-15221), MAXIMAL_ISR (4.3),
   RESTART_BEFORE_FENCING (KAFKA-18106), CLIENT_BUMPS_EPOCH, PRODUCER_STATE_KEPT (KAFKA-7190), STALE_METADATA_IGNORED
   (KAFKA-7738) and READ_REPLICA_IN_ISR (KAFKA-14372, 3.4).
-- Of KRaft since 4.0: ASSIGNED_DIRECTORY_ERASES_ELR (up to 4.2), LAST_KNOWN_LEADER_IS_ACTIVE (KAFKA-19522, 4.1),
-  REASSIGNED_ONCE_ADDED (KAFKA-19975, 4.3); and repairs that no release has: CONFIGURATION_BEFORE_TOPICS,
+- Switches of KRaft since 4.0: ASSIGNED_DIRECTORY_ERASES_ELR (up to 4.2), LAST_KNOWN_LEADER_IS_ACTIVE (KAFKA-19522,
+  4.1), REASSIGNED_ONCE_ADDED (KAFKA-19975, 4.3); repairs that no release has: CONFIGURATION_BEFORE_TOPICS,
   DELETED_FOLDER_IS_UNCLEAN, ELR_WITHIN_REPLICAS, EQUAL_PARTITION_EPOCH_ASSIGNS (8.25), MIN_ISR_OF_OWN_REPLICAS,
   UNREGISTERED_LEAVES_ELR.
-- Of transactions (sections 6.1, 6.2, 6.5, 8.23), read by transactions/ and the state of producers:
+- Switches of transactions (sections 6.1, 6.2, 6.5, 8.23), read by transactions/ and the state of producers:
   EPOCH_BUMP_BY_PRODUCER (KIP-360), EQUAL_MARKER_EPOCH_IS_RETRY (KAFKA-19999), FENCE_RAISES_EPOCH_TWICE (KAFKA-19367),
   MARKER_EPOCH_STRICT (KIP-1228), OFFSET_COMMITS_VERIFIED (KAFKA-15449), ONGOING_PER_EPOCH (KAFKA-18575),
   PRODUCER_STATE_EXPIRES_EARLY (KAFKA-9144), TXN_VERIFY (KIP-890).
-- Of the group coordinator, read by coordinator/: LISTENS_AS_FOLLOWER (KAFKA-20634), FLUSHES_EMPTY_BATCH (KAFKA-20845)
-  and APPENDS_IN_ITS_EPOCH, a repair that no release has.
+- Switches of the group coordinator, read by coordinator/: LISTENS_AS_FOLLOWER (KAFKA-20634), FLUSHES_EMPTY_BATCH
+  (KAFKA-20845) and APPENDS_IN_ITS_EPOCH, a repair that no release has.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class BrokerStateCheck(IntEnum):
 
 
 class MaximalIsr(Enum):
-    """The replicas that count while an ISR change is pending; in Kafka, the members of both ISRs. Fact sheet 4.3."""
+    """Whom the high watermark awaits while an ISR change is pending; in Kafka, both ISRs' members. Fact sheet 4.3."""
 
     COMMITTED_AND_PROPOSED = "COMMITTED_AND_PROPOSED"
     COMMITTED = "COMMITTED"
@@ -206,10 +206,8 @@ class Switches:
     UNREGISTERED_LEAVES_ELR: bool = False
 
     def with_switch(self, name: str, value: str) -> Switches:
-        """A copy of the rules with one switch changed to `on`, `off`, or the name of a value.
-
-        Errors: `SwitchError` for an unknown name or value; the message lists the known names or values.
-        """
+        """A copy of the rules with one switch changed to `on`, `off`, or the name of a value. Errors: `SwitchError` for
+        an unknown name or value; the message lists the known names or values."""
         names = {each.name for each in fields(self)}
         if name not in names:
             raise SwitchError(f"there is no switch {name}; the switches are: {', '.join(sorted(names))}")
@@ -343,10 +341,8 @@ USUAL = "2.4"
 
 
 def generation(name: str) -> Switches:
-    """The switches of a generation (the rules of a Kafka release), such as 2.4.
-
-    Errors: `SwitchError` for an unknown name; the message lists the known names.
-    """
+    """The switches of a generation (the rules of a Kafka release), such as 2.4. Errors: `SwitchError` for an unknown
+    name; the message lists the known names."""
     if name not in GENERATIONS:
         raise SwitchError(f"there is no generation {name}; the generations are: {', '.join(GENERATIONS)}")
     return GENERATIONS[name]

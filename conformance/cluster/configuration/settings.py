@@ -89,12 +89,12 @@ class Start:
 
     @property
     def assigned(self) -> tuple[int, ...]:
-        """The replicas in assignment order."""
+        """The assigned replicas in order: `assignment`, or all brokers if `assignment` is empty."""
         return self.assignment or tuple(range(self.replicas))
 
     @property
     def in_sync(self) -> frozenset[int]:
-        """The ISR as a set."""
+        """The ISR at the start: `isr`, or all assigned replicas if `isr` is empty."""
         return self.isr or frozenset(self.assigned)
 
     def log_end_offset_of(self, broker: int) -> int:

@@ -82,7 +82,7 @@ class Controller:
         return frozenset(each for each in self._replicas if self._is_running(each))
 
     def write_isr(self, writer: int, leader_epoch: int, isr: frozenset[int]) -> int | None:
-        """Write an ISR; return the new partition epoch; None if the writer does not lead in this epoch. Sheet 4.4."""
+        """Write an ISR; return the new partition epoch; None if `writer` does not lead in `leader_epoch`. Sheet 4.4."""
         is_accepted = (writer, leader_epoch) == (self.leader, self.leader_epoch)
         is_accepted |= self._bug is Bug.ISR_WRITE_UNCONDITIONAL
         self._isr_writes.append(IsrWrite(writer, leader_epoch, isr, is_accepted))
@@ -105,7 +105,8 @@ class Controller:
         self._network.reply(message, answer, 0)
 
     def _error_for(self, sender: int, process: int, request: AlterIsrRequest) -> Errors:
-        """The error for a proposal, or NONE. For the present ISR, an old partition epoch is accepted. Sheet 4.5, ZK."""
+        """The error for a proposal, or NONE. A proposal of the present ISR is accepted even with an old partition
+        epoch. Fact sheet 4.5, ZooKeeper column."""
         if process != self._broker_epochs[sender]:
             return Errors.STALE_BROKER_EPOCH
         if (sender, request.leader_epoch) != (self.leader, self.leader_epoch):
@@ -145,10 +146,8 @@ class Controller:
         self._announce_new_epoch()
 
     def notice_dead(self, broker: int) -> None:
-        """Remove a dead follower from the ISR, in a new epoch. Kafka: ReplicaStateMachine; fact sheet 4.7.
-
-        Errors: `ClusterError` for a broker that is alive, that leads, or that is not in the ISR.
-        """
+        """Remove a dead follower from the ISR, in a new epoch. Kafka: ReplicaStateMachine; fact sheet 4.7. Errors:
+        `ClusterError` for a broker that is alive, that leads, or that is not in the ISR."""
         if self._is_running(broker):
             raise ClusterError(f"broker {broker} is alive; crash or freeze it first")
         if broker == self.leader:
@@ -165,8 +164,8 @@ class Controller:
         """Send the current metadata to a broker process that has started. The broker epoch is the process's number
         (KIP-380).
 
-        By this epoch the controller recognises a restart that was too short to be noticed, and treats it as a failure
-        first: the broker leaves the ISR, and if it led, the first live member of the ISR is elected. Kafka:
+        By this epoch the controller recognises a restart that was too short to be noticed otherwise, and treats it as a
+        failure first: the broker leaves the ISR, and if it led, the first live member of the ISR is elected. Kafka:
         KafkaController.processBrokerChange, since 2.2; here since 2.8.
         """
         self._broker_epochs[broker] = self._process_of(broker)

@@ -5,8 +5,8 @@ Out: records in the log of the partition that the broker leads; answers.
 
 Loading and unloading are events in a queue, in order. While they wait, the coordinator may still handle earlier writes,
 a flush, and the high watermark (an event that Kafka puts at the front of the queue). A write changes the state at once,
-and its record joins the open batch. A flush appends the batch; the writes are answered once the high watermark has
-reached the offset after it. A group of the protocol of KIP-848 is a consumer group until its last member of that
+and its record joins the open batch. A flush appends the batch; its writes are answered once the high watermark has
+reached the end of the batch. A group of the protocol of KIP-848 is a consumer group until its last member of that
 protocol has left; then it becomes a classic group.
 
 Source: fact sheet, A.9, D4 and D13; Kafka: CoordinatorRuntime (CoordinatorContext), SnapshottableCoordinator,
@@ -80,7 +80,7 @@ class GroupRecord:
 
     @property
     def payload(self) -> str:
-        """The record as it is written."""
+        """The record as text in the log: its kind and its name."""
         return f"{self.kind.value} {self.name}"
 
 
@@ -121,7 +121,7 @@ class OutOfSyncError(Exception):
 
 @dataclass(frozen=True)
 class Write:
-    """An unanswered write. Its record is in the open batch, or in the log; in the log, it awaits `awaited_offset`."""
+    """An unanswered write, in the open batch, or in the log until the high watermark reaches `awaited_offset`."""
 
     record: GroupRecord
     respond: Respond
@@ -204,8 +204,8 @@ class CoordinatorContext:
 
     def flush(self) -> None:
         """Append the open batch; if the broker does not lead, answer the writes of the batch with an error. Raises
-        OutOfSyncError. Errors: `ClusterError` if there is no open batch. Kafka: flushCurrentBatch.
-        """
+        OutOfSyncError if the log then ends elsewhere than expected. Errors: `ClusterError` if there is no open batch.
+        Kafka: flushCurrentBatch."""
         if not self._batch:
             raise ClusterError("the coordinator has no open batch to flush")
         partition = self._partition
@@ -226,7 +226,8 @@ class CoordinatorContext:
             self._complete_up_to(offset)
 
     def _fail_batch(self, error: Errors) -> None:
-        """Revert the state to that before the batch, and answer its writes with the error. Kafka: failCurrentBatch."""
+        """Revert the state to before the open batch, and answer the batch's writes with the error. Kafka:
+        failCurrentBatch."""
         if self._bug is not CoordinatorBug.FAILED_FLUSH_KEEPS_STATE:
             self._group = self._written
         failed, self._batch = self._batch, []
@@ -234,9 +235,8 @@ class CoordinatorContext:
             write.respond(error)
 
     def handle_high_watermark(self) -> None:
-        """Take the noted high watermark, or ignore it if it is beyond the records that this coordinator has written.
-        Kafka: HighWatermarkUpdate, updateLastCommittedOffset. Errors: `ClusterError` if none is noted.
-        """
+        """Answer the writes up to the high watermark that the listener noted, unless it is beyond what this coordinator
+        wrote. Kafka: HighWatermarkUpdate, updateLastCommittedOffset. Errors: `ClusterError` if none is noted."""
         offset, self.listener.noted = self.listener.noted, None
         if offset is None:
             raise ClusterError("the coordinator has no new high watermark to handle")

@@ -36,7 +36,7 @@ class HandledWrite:
 
 @dataclass(frozen=True)
 class CoordinatedView:
-    """A cluster; the coordinator of each broker, None if it is not active; and all handled writes in order."""
+    """A cluster, the coordinator of each running broker (None if not active), and all handled writes in order."""
 
     cluster: ClusterView
     coordinators: Mapping[int, CoordinatorView | None]
@@ -53,7 +53,7 @@ PROMPT = Settings(
 
 
 class CoordinatedCluster(Cluster):
-    """Brokers with group coordinators. The coordinator of broker 0, which leads an empty log, is loaded."""
+    """Brokers with group coordinators. At the start, broker 0 leads an empty log, and its coordinator is loaded."""
 
     def __init__(self, switches: Switches, replicas: int = 2, bug: str | None = None) -> None:
         super().__init__(switches, Start(replicas=replicas), PROMPT)
@@ -78,7 +78,7 @@ class CoordinatedCluster(Cluster):
         return CoordinatedView(self.observe(), coordinators, writes)
 
     def write(self, broker: int, kind: RecordKind, name: str) -> None:
-        """The coordinator of a broker handles a write operation with this name. Errors: see `CoordinatorContext`."""
+        """The coordinator of a broker handles the write `name`. Errors: as for `CoordinatorContext.write`."""
         number = len(self._writes)
 
         def respond(error: Errors) -> None:
@@ -95,14 +95,14 @@ class CoordinatedCluster(Cluster):
         self.elect(Election.PREFERRED, broker)
 
     def deliver(self, number: int) -> None:
-        """Deliver a message; if it is metadata, the coordinator of the broker hears of it. Errors: see `Cluster`."""
+        """Deliver a message; if it is metadata, tell the broker's coordinator. Errors: as for `Cluster.deliver`."""
         message = self._network.look(number)
         super().deliver(number)
         if isinstance(message.payload, MetadataImage) and isinstance(message.destination, int):
             self._coordinators[message.destination].metadata_applied()
 
     def restart(self, broker: int) -> None:
-        """Start a new process, with a coordinator that is not loaded. Errors: see `Cluster`."""
+        """Start a new process, with a coordinator that is not loaded. Errors: as for `Cluster.restart`."""
         super().restart(broker)
         self._coordinators[broker] = self._started_on(broker)
 

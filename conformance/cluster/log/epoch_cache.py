@@ -73,7 +73,8 @@ class LeaderEpochFileCache:
         return True
 
     def end_offset_for(self, leader_epoch: int, log_end_offset: int) -> EpochEndOffset:
-        """The end of an epoch, in a log with this log end. Kafka: LeaderEpochFileCache.endOffsetFor.
+        """The end of an epoch, in a log that ends at `log_end_offset`; `UNDEFINED_END` if the cache does not know the
+        end. Kafka: LeaderEpochFileCache.endOffsetFor.
 
         The result names an epoch: since KIP-279, the largest cached epoch that is not above the requested epoch; before
         KIP-279, the requested epoch.

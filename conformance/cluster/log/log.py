@@ -1,6 +1,6 @@
 """The log of the partition on one broker: records, offsets, truncation, high watermark.
 
-Everything is written to the storage first.
+Every change is written to the storage before it is made in memory.
 
 log start offset <= last stable offset <= high watermark <= log end offset, except in two cases before 2.4, where
 nothing keeps the high watermark within the log (HW_CLAMPED_AT_TRUNCATION off). First, truncation leaves the high

@@ -22,9 +22,9 @@ class VerificationGuards:
     """Decide whether a leader may append a transaction's first record: only if the coordinator has confirmed that the
     transaction contains the partition (KIP-890).
 
-    A guard lives from the request to the coordinator until a transactional record or marker of the producer is
-    appended. An answer that comes after the marker therefore admits no record. Left out: a guard remembers the lowest
-    sequence that was tried (KAFKA-14920). Kafka: VerificationGuard, VerificationStateEntry.
+    A guard is a number that ties the coordinator's answer to the request. It ends when a transactional record or marker
+    of the producer is appended, so an answer that comes after the marker admits no record. Left out: a guard remembers
+    the lowest sequence that was tried (KAFKA-14920). Kafka: VerificationGuard, VerificationStateEntry.
     """
 
     def __init__(self) -> None:
@@ -32,7 +32,8 @@ class VerificationGuards:
         self._guards: dict[int, int] = {}
 
     def start(self, producer_id: int) -> int:
-        """Return the guard of a record that is about to be verified. Kafka: maybeStartTransactionVerification."""
+        """Return the producer's guard, or a new guard if the producer has none, for a record that is about to be
+        verified. Kafka: maybeStartTransactionVerification."""
         return self._guards.setdefault(producer_id, next(self._numbers))
 
     def allows(self, producer_id: int, guard: int | None) -> bool:
@@ -98,7 +99,7 @@ class CompletedTransaction:
 
 
 class ProducerStateManager:
-    """A log's state of producers: sequence numbers, ongoing, unreplicated and aborted transactions."""
+    """A log's state of producers: sequence numbers; transactions that are ongoing, not replicated yet, or aborted."""
 
     def __init__(self, switches: Switches, bug: AnyBug | None) -> None:
         self._switches = switches
@@ -213,7 +214,7 @@ class ProducerStateManager:
         return not is_per_epoch or entry.producer_epoch == stamp.producer_epoch
 
     def remove_expired(self, now: int, expiration_ms: int) -> None:
-        """Forget inactive producers without an open transaction. Kafka: removeExpiredProducers."""
+        """Forget producers inactive for `expiration_ms` without an open transaction. Kafka: removeExpiredProducers."""
         for producer_id, entry in list(self._entries.items()):
             if entry.transaction_first_offset is None and now - entry.last_timestamp >= expiration_ms:
                 del self._entries[producer_id]

@@ -1,8 +1,8 @@
-"""A broker's disk, which survives the end of the process: its interface, in memory, and in real files.
+"""A broker's disk, which survives the end of the process; two implementations, in memory and in real files.
 
 In:  records, truncations, checkpoints and flushes of the log.
 Out: `Stored`, for the next process; its content depends on how the last process ended. In a directory: segments, each
-     named after its first offset, with one record per line after its checksum; Kafka's checkpoint files with their own
+     named after its first offset, with a checksum and a record on each line; Kafka's checkpoint files with their own
      names and formats; and a snapshot of the state of producers, named after its offset.
 
 A process crash keeps everything that was written (the page cache belongs to the operating system); a power loss keeps
@@ -161,7 +161,7 @@ class FileStorage:
         self._segments[base].append(len(line))
 
     def truncate(self, offset: int) -> None:
-        """Remove every record at or above an offset, and every segment but the first that begins at or above it."""
+        """Remove the records at or above an offset, and the segments that begin there or above, except the first."""
         first = min(self._segments)
         for base in [each for each in self._segments if each >= offset and each != first]:
             with _said_clearly(self._segment(base)):
@@ -280,7 +280,8 @@ class FileStorage:
             new.replace(path)
 
     def _read(self, name: str, prefix: str, columns: int) -> list[tuple[int, ...]]:
-        """Read a checkpoint file: its version, the number of entries, and the entries. Kafka: CheckpointFile.read."""
+        """Read a checkpoint file, and return its entries as tuples of numbers; `prefix`: a text before the numbers. The
+        file has a version, the number of entries, and the entries. Kafka: CheckpointFile.read."""
         path = self._directory / name
         with _said_clearly(path):
             lines = path.read_text(encoding="utf-8", errors="replace").splitlines() if path.exists() else [VERSION, "0"]
@@ -299,7 +300,8 @@ Storage = MemoryStorage | FileStorage
 
 
 def lay_out(storage: Storage, start: Start, number: int, producer: int | None = None) -> None:
-    """Write a broker's initial log and checkpoints. `producer`: the id of the idempotent producer of the records."""
+    """Write a broker's initial log and checkpoints. `producer`: the id of the idempotent producer of the records; None:
+    the records come from a producer without idempotence."""
     end = start.log_end_offset_of(number)
     for offset, payload in enumerate(start.log[:end]):
         storage.append(Record(offset, 0, payload, None if producer is None else ProducerStamp(producer, 0, offset)))

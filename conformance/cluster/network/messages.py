@@ -74,10 +74,9 @@ class Payload:
 
 @dataclass(frozen=True)
 class LeaderAndIsr(Payload):
-    """The controller announces the leader, its epoch, and the ISR as of that election. `partition_epoch` counts the
-    changes of this record: the version of the node in ZooKeeper. With KRaft, a broker reads this record in the
-    metadata log; only with KRaft can the partition be without a leader (None).
-    """
+    """The leader, its epoch and the ISR, as the controller has recorded them when it announces a leader.
+    `partition_epoch` counts the changes of this record (in ZooKeeper, the version of the node). With KRaft, a broker
+    reads the same fields in the metadata log; only with KRaft can the partition be without a leader (None)."""
 
     leader: int | None
     leader_epoch: int
@@ -99,7 +98,8 @@ class IsrWrite:
 class FetchRequest(Payload):
     """A follower asks for everything from its log end offset on; this offset acknowledges all records below it.
 
-    `last_fetched_epoch` is the newest leader epoch in its log, if it truncates on fetch; None if it knows no epoch.
+    `last_fetched_epoch`: with truncation on fetch (2.7), the newest leader epoch in the follower's log; None if the log
+    has no epoch, and in earlier releases.
     """
 
     fetch_offset: int
@@ -110,7 +110,8 @@ class FetchRequest(Payload):
 
 @dataclass(frozen=True)
 class DivergingEpoch:
-    """Where the logs of a follower and its leader diverge: the end of an epoch, in the leader's log. Fact sheet 2.2."""
+    """Tells a follower that its log diverges from the leader's: in the leader's log, `leader_epoch` ends at
+    `end_offset`. Fact sheet 2.2."""
 
     leader_epoch: int
     end_offset: int
@@ -118,7 +119,7 @@ class DivergingEpoch:
 
 @dataclass(frozen=True)
 class FetchResponse(Payload):
-    """Everything from the fetch offset to the leader's log end, or where the logs diverge; and the high watermark."""
+    """All records from the fetch offset on, or else `diverging_epoch`; in both cases the leader's high watermark."""
 
     error: Errors
     fetch_offset: int
@@ -130,7 +131,7 @@ class FetchResponse(Payload):
 
 @dataclass(frozen=True)
 class OffsetsForLeaderEpochRequest(Payload):
-    """A follower asks where the given epoch ends in its leader's log. KIP-101; fenced since KIP-320."""
+    """A follower or a consumer asks where an epoch ends in the leader's log. KIP-101; fenced since KIP-320."""
 
     leader_epoch: int
     current_leader_epoch: int | None
@@ -155,7 +156,7 @@ class ListOffsetsRequest(Payload):
 
 @dataclass(frozen=True)
 class ListOffsetsResponse(Payload):
-    """The leader's log end offset or log start offset."""
+    """The offset that the request asked for, the log's end or start (`kind`); -1 with an error."""
 
     error: Errors
     kind: OffsetKind
@@ -205,7 +206,7 @@ class WriteTxnMarkersRequest(Payload):
 
 @dataclass(frozen=True)
 class DeleteRecordsRequest(Payload):
-    """A client moves up the log start of the partition. KIP-107."""
+    """A client asks to delete the records below `before_offset`, by moving the log start up. KIP-107."""
 
     send: int
     before_offset: int
@@ -247,9 +248,8 @@ class AbortedTransaction:
 
 @dataclass(frozen=True)
 class ConsumerFetchResponse(Payload):
-    """Records below the high watermark or the last stable offset, or only the follower from which the consumer is to
-    read (KIP-392). Left out: with that follower, Kafka's response also has the leader's offsets.
-    """
+    """The records that the consumer may read at its isolation level, or only the follower from which the consumer is to
+    read (KIP-392). Left out: in Kafka, the response with that follower also has the leader's offsets."""
 
     error: Errors
     position: int
@@ -282,8 +282,8 @@ BrokerResponse = FetchResponse | OffsetsForLeaderEpochResponse | ListOffsetsResp
 class AlterIsrRequest(Payload):
     """A leader proposes an ISR to replace the ISR that the controller recorded in the given partition epoch.
 
-    `broker_epochs`: for each follower in the ISR, the process that last sent the leader a request during this
-    leadership (KIP-903).
+    `broker_epochs`: for each follower in the proposed ISR, the number of its process that last sent the leader a
+    request during this leadership (KIP-903).
     """
 
     leader_epoch: int
@@ -392,7 +392,8 @@ class AssignReplicasToDirsRequest(Payload):
 
 @dataclass(frozen=True)
 class InitProducerIdRequest(Payload):
-    """An instance of a producer asks for its id and epoch; since KIP-360 it names any that it has already."""
+    """An instance of a producer asks for its id and epoch; since KIP-360 the request names the id and the epoch that
+    the instance has already, if any."""
 
     transactional_id: str
     timeout: int
@@ -412,8 +413,7 @@ class InitProducerIdResponse(Payload):
 @dataclass(frozen=True)
 class AddPartitionsToTxnRequest(Payload):
     """A producer, or with TV2 a partition's leader, adds a partition to the transaction; or, with `verify_only`, a
-    leader asks whether the transaction contains the partition (KIP-890).
-    """
+    leader asks whether the transaction contains the partition (KIP-890). AddOffsetsToTxn is sent as this request."""
 
     transactional_id: str
     producer_id: int
@@ -424,7 +424,7 @@ class AddPartitionsToTxnRequest(Payload):
 
 @dataclass(frozen=True)
 class AddPartitionsToTxnResponse(Payload):
-    """Whether the transaction is ongoing and has the partition."""
+    """NONE if the transaction is ongoing and has the partition; otherwise the coordinator's error."""
 
     error: Errors
     partition: str
@@ -432,7 +432,7 @@ class AddPartitionsToTxnResponse(Payload):
 
 @dataclass(frozen=True)
 class EndTxnRequest(Payload):
-    """A producer commits or aborts its transaction. AddOffsetsToTxn is an AddPartitionsToTxn here."""
+    """A producer commits or aborts its transaction."""
 
     transactional_id: str
     producer_id: int

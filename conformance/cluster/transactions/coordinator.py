@@ -6,12 +6,12 @@ Out: answers, at once or when a transition is durable; WriteTxnMarkers requests;
 
 The state of a transactional id is a value: the coordinator takes a transition by replacing it. A transition is appended
 to the log, and takes effect once the append is replicated; until then every other request for that id is refused
-(CONCURRENT_TRANSACTIONS). If a partition refuses its marker, the unsent markers of that transaction are cancelled, and
+(CONCURRENT_TRANSACTIONS). If a partition refuses a marker, the unsent markers of that transaction are cancelled, and
 the transaction stays as it is: only another coordinator sends the markers again.
 
-`Cluster` and `TransactionalCluster` have the same coordinator. Left out: a failed append to its log without a
-fail-over; the expiry of unused ids (Dead); PrepareEpochFence, which is never in the log. Source: fact sheet, sections
-6.1, 6.2, 6.5, 8.23; KIP-98, KIP-360, KIP-890; Kafka: TransactionCoordinator, TransactionMetadata,
+`Cluster` and `TransactionalCluster` use the same coordinator. Left out: a failed append to the coordinator's log
+without a fail-over; the expiry of unused ids (Dead); PrepareEpochFence, which is never in the log. Source: fact sheet,
+sections 6.1, 6.2, 6.5, 8.23; KIP-98, KIP-360, KIP-890; Kafka: TransactionCoordinator, TransactionMetadata,
 TransactionStateManager, TransactionLog, TransactionMarkerChannelManager, TransactionMarkerRequestCompletionHandler.
 """
 
@@ -92,9 +92,9 @@ class TransactionMetadata:
         return self.producer_epoch > LAST_EPOCH
 
     def initialised(self, timeout: int, expected_epoch: int = NO_EPOCH) -> TransactionMetadata | Errors:
-        """The state after an InitProducerId without an open transaction, with the next epoch; or with the present
-        epoch, if the request names the preceding epoch, because the answer to an earlier request was lost (KIP-360).
-        Kafka: prepareIncrementProducerEpoch."""
+        """The state after an InitProducerId without an open transaction: with the next epoch; or with the present
+        epoch, if the request names the preceding epoch, because the answer to an earlier request was lost (KIP-360). If
+        the request names any other epoch, PRODUCER_FENCED. Kafka: prepareIncrementProducerEpoch."""
         if expected_epoch not in (NO_EPOCH, self.producer_epoch):
             is_retry = expected_epoch == self.last_producer_epoch
             return self._empty(timeout, self.producer_epoch, expected_epoch) if is_retry else Errors.PRODUCER_FENCED
@@ -115,8 +115,8 @@ class TransactionMetadata:
         return replace(self, state=TransactionState.ONGOING, started=started, partitions=added)
 
     def ended(self, control: Control, *, raises_epoch: bool, next_id: int = NO_ID) -> TransactionMetadata:
-        """The state after the decision to commit or abort; with TV2, the transaction ends with the next epoch. Kafka:
-        prepareAbortOrCommit."""
+        """The state after the decision to commit or abort. With `raises_epoch` (TV2) the transaction ends with the next
+        epoch; `next_id`: the producer id that the producer gets then, if any. Kafka: prepareAbortOrCommit."""
         ended = replace(self, state=PREPARED[control], next_producer_id=next_id)
         return ended._raised(self.producer_epoch) if raises_epoch and not self.has_highest_epoch else ended
 
@@ -142,9 +142,8 @@ class TransactionMetadata:
         )
 
     def text(self, *, has_other_ids: bool = True) -> str:
-        """The value of a record in the coordinator's log; up to 4.3 without the next and the previous producer id
-        (KAFKA-20310). Kafka: TransactionLog.valueToBytes.
-        """
+        """The value of a record in the coordinator's log. `has_other_ids`: with the next and the previous producer id,
+        which are left out up to 4.3 (KAFKA-20310). Kafka: TransactionLog.valueToBytes."""
         value = asdict(self) | {"state": self.state.value, "partitions": sorted(self.partitions)}
         if not has_other_ids:
             value |= {"next_producer_id": NO_ID, "previous_producer_id": NO_ID}
@@ -217,7 +216,7 @@ class TransactionStateManager:
         return dict(self._pending)
 
     def append(self, transactional_id: str, metadata: TransactionMetadata, durable: Durable) -> None:
-        """Append a transition to the log. Kafka: appendTransactionToLog."""
+        """Append a transition to the log; call `durable` once it takes effect. Kafka: appendTransactionToLog."""
         assert transactional_id not in self._pending, "one transition at a time: this is a defect of the cluster"
         text = json.dumps([transactional_id, metadata.text(has_other_ids=self._logs_other_ids)])
         record = self._log.append_as_leader(text, self.coordinator_epoch)
@@ -295,10 +294,8 @@ class TransactionMarkerChannelManager:
             self._queued.append(TxnMarker(transactional_id, partition, *fields))
 
     def send_queued(self, partition: str, send: Callable[[TxnMarker], int]) -> None:
-        """Send the markers that are queued for a partition's leader. `send` returns the number of the request.
-
-        Kafka: generateRequests.
-        """
+        """Send the markers that are queued for a partition's leader. `send` returns the number of the request. Kafka:
+        generateRequests."""
         due = [each for each in self._queued if each.partition == partition]
         for each in due:
             self._queued.remove(each)
@@ -331,8 +328,8 @@ class TransactionMarkerChannelManager:
             self._queued.append(marker)
 
     def next_complete(self) -> str | None:
-        """Return the id of a transaction whose partitions have all answered, but each id once; None if there is no such
-        transaction. Kafka: maybeWriteTxnCompletion."""
+        """Return the id of a transaction whose partitions have all answered, each transaction only once; None if there
+        is no such transaction. Kafka: maybeWriteTxnCompletion."""
         for transactional_id, unanswered in self._unanswered.items():
             is_enough = self._bug is TransactionBug.COMPLETE_AFTER_FIRST_MARKER and self._answered[transactional_id]
             if transactional_id not in self._given_up and (not unanswered or is_enough):
@@ -358,9 +355,8 @@ class TransactionCoordinator:
         *,
         first_epoch: int = 0,
     ) -> None:
-        """Take over the log, and queue the markers of the transactions that it shows as prepared. The first instance of
-        a producer gets `first_epoch`, as if its id had used that number of epochs. Kafka: onElection.
-        """
+        """Take over the log, and queue the markers of the transactions that the log shows as prepared. The first
+        instance of a producer gets `first_epoch`, as if its id had used that number of epochs. Kafka: onElection."""
         self._first_epoch = first_epoch
         self._fence_takes_next_id = switches.FENCE_TAKES_NEXT_ID
         self._new_producer_id = new_producer_id

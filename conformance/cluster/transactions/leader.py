@@ -54,7 +54,7 @@ class Waiting:
 
 
 class TransactionLeader:
-    """The leader of one partition, whose node in the network is its number."""
+    """The leader of one partition; its address in the network is the number of the partition."""
 
     def __init__(
         self,
@@ -163,7 +163,7 @@ class TransactionLeader:
             self._append(verified.message, verified.request, verified.guard)
 
     def handle_write_marker(self, message: Message, request: WriteTxnMarkersRequest) -> None:
-        """Append a transaction's marker, which is answered once it is replicated."""
+        """Append a transaction's marker, and answer once it is replicated; answer a refused marker at once."""
         error = self.log.producers.refusal_of_marker(request.stamp, request.coordinator_epoch)
         if error is not Errors.NONE:
             self._reply(message, ProduceResponse(request.send, error))
@@ -180,7 +180,7 @@ class TransactionLeader:
         self._waiting.clear()
 
     def expire_producers(self) -> None:
-        """Forget the producers that have appended nothing for long. Kafka: removeExpiredProducers."""
+        """Forget producers that have appended nothing for PRODUCER_ID_EXPIRATION. Kafka: removeExpiredProducers."""
         self.log.producers.remove_expired(self._clock.now, PRODUCER_ID_EXPIRATION)
 
     def _append(self, message: Message, request: ProduceRequest, guard: int | None) -> None:

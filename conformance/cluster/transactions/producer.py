@@ -1,8 +1,8 @@
 """An instance of a transactional producer, and the loop of its application: consume an input, produce the output.
 
-A transaction processes one input and writes one record to each partition; the record in the last one, the partition of
-`__consumer_offsets`, commits the offset after the input. After a start or an abort the application continues at the
-committed offset. A request to the coordinator that gets no answer is sent again. Source: fact sheet, sections 5.3,
+A transaction processes one input and writes one record to each partition; the record in the last partition, which is
+that of `__consumer_offsets`, commits the offset after the input. After a start or an abort the application continues at
+the committed offset. A request to the coordinator that gets no answer is sent again. Source: fact sheet, sections 5.3,
 6.1, 6.5; Kafka: TransactionManager, KafkaProducer; KIP-98, KIP-360, KIP-890.
 """
 
@@ -146,8 +146,8 @@ class TransactionalProducer:
         batch.request = self._network.send(self.name, partition, batch.message)
 
     def end_transaction(self, control: Control) -> None:
-        """Send EndTxn. A commit waits until every record is acknowledged; an abort gives up the unacknowledged
-        records."""
+        """Send EndTxn. An abort gives up the unacknowledged records. Errors: `ClusterError` outside a transaction, and
+        for a commit while a record is not acknowledged."""
         self._must_be(Phase.IN_TRANSACTION)
         transaction = self.transactions[-1]
         if control is Control.COMMIT:

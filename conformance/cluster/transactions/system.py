@@ -84,7 +84,7 @@ class TransactionalCluster:
                     producer.receive(message)
 
     def drop(self, number: int) -> None:
-        """Lose a message; the process that waits for its answer gets no answer. Errors: `ClusterError`."""
+        """Lose a message; the process that waits for its answer gets none. Errors: `ClusterError` if not in flight."""
         message = self._network.take(number)
         request = number if message.in_reply_to is None else message.in_reply_to
         for leader in self.leaders:
@@ -140,7 +140,7 @@ class TransactionalCluster:
         self.coordinator.abort_timed_out_transactions(self._clock.now)
 
     def expire_producers(self, partition: int) -> None:
-        """Let a partition forget the producers that have appended nothing for long."""
+        """Let a partition forget the producers that have appended nothing for PRODUCER_ID_EXPIRATION."""
         self.leaders[partition].expire_producers()
 
     def _arrives_at_coordinator(self, message: Message) -> None:

@@ -4,9 +4,9 @@ In:  heartbeats and requests of brokers in the network; registrations, ends of s
      requests.
 Out: the metadata log (replication_control.py): a message to every running broker for each record.
 
-A record that the controller writes is committed at once, so a fail-over to another controller loses no record. The
-brokers are regarded as brokers of a larger cluster: each leads other partitions as well, so it shuts down in two steps.
-Source: fact sheet, sections 4.5 to 4.9; Kafka: ClusterControlManager, QuorumController, BrokerHeartbeatManager.
+A record that the controller writes is committed at once, so a fail-over to another controller loses no record. A broker
+may also lead partitions outside of this cluster; a broker that leads any partition shuts down in two steps. Source:
+fact sheet, sections 4.5 to 4.9; Kafka: ClusterControlManager, QuorumController, BrokerHeartbeatManager.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class QuorumController:
 
     @property
     def shutdown_offsets(self) -> tuple[int, ...]:
-        """For each broker, the end of the log when its controlled shutdown began; -1 if it does not shut down."""
+        """For each broker, the metadata log's end when its controlled shutdown began; -1 if it does not shut down."""
         return tuple(self._states[each].shutdown_offset for each in self._brokers)
 
     @property
@@ -166,18 +166,17 @@ class QuorumController:
 
     def must_accept(self, broker: int) -> None:
         """Check that a new process of the broker may register. Errors: `ClusterError` while the session of the broker's
-        earlier process lasts (DUPLICATE_BROKER_...)."""
+        earlier process lasts (DUPLICATE_BROKER_REGISTRATION)."""
         if self.has_session(broker):
             raise ClusterError(
                 f"broker {broker}: the session of its earlier process has not ended; end that session first"
             )
 
     def register(self, broker: int, *, was_clean: bool = False) -> None:
-        """Register a broker process that has started. With KIP-966, a broker whose earlier process has not shut down
-        cleanly leaves ISR and ELR. Every other broker leaves the ISR, as if it were fenced first, except in releases
-        that do not notice a quick restart (RESTART_BEFORE_FENCING). Kafka: registerBroker. Errors: as for
-        `must_accept`.
-        """
+        """Register a broker process that has started. With KIP-966, a broker leaves ISR and ELR unless its earlier
+        process shut down cleanly (`was_clean`). Every other broker leaves the ISR, as if it were fenced first, except
+        in releases that do not notice a quick restart (RESTART_BEFORE_FENCING). Kafka: registerBroker. Errors: as for
+        `must_accept`."""
         self.must_accept(broker)
         if self._switches.ELR and not (was_clean and self.image.brokers[broker].is_registered):
             self.replication.distrust(broker)
@@ -202,7 +201,7 @@ class QuorumController:
         self._log.write_broker(broker, UNREGISTERED)
 
     def has_session(self, broker: int) -> bool:
-        """Whether a heartbeat of the broker has arrived within broker.session.timeout.ms."""
+        """Whether a session of the broker lasts: a heartbeat arrived within the last broker.session.timeout.ms."""
         state = self._states[broker]
         return state.has_session and self._clock.now - state.last_contact <= self._settings.broker_session_timeout_ms
 
@@ -266,7 +265,8 @@ class QuorumController:
             self.replication.write(built)
 
     def notice_dead(self, broker: int) -> None:
-        """End the session of a broker that does not run, and fence it. Errors: `ClusterError`."""
+        """End the session of a broker that does not run, and fence the broker. Errors: `ClusterError` if the broker
+        runs, or is fenced already."""
         if self._is_running(broker):
             raise ClusterError(f"broker {broker} is alive; crash or freeze it first")
         self.end_session(broker)

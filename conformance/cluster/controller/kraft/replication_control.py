@@ -1,12 +1,11 @@
-"""The active controller's decisions about the partition and min.insync.replicas, and the metadata log with their
-records.
+"""What the active controller decides about the partition and min.insync.replicas, and the metadata log that records it.
 
 In:  what happens to brokers; proposals of leaders; requests of an administrator.
 Out: records of the partition, of brokers, and of min.insync.replicas, in the metadata log; answers to proposals.
 
-A record stands for one offset. A broker can have read the log up to any record: the records of one change are not
-always in one batch (ControllerResult.of). The controller never compares logs. A replica that a reassignment removes
-stays assigned until the reassignment completes. The ELR does not matter for the completion.
+Each record has one offset. A broker can have read the log up to any record: the records of one change are not always in
+one batch (ControllerResult.of). The controller never compares logs. A replica that a reassignment removes stays
+assigned until the reassignment completes; the eligible leader replicas (ELR) do not matter for the completion.
 
 Source: fact sheet, sections 4.5 to 4.9; KAFKA-15665 and KAFKA-19975 for the completion of a reassignment; Kafka:
 ReplicationControlManager (validateAlterPartitionData, ineligibleReplicasForIsr), PartitionChangeBuilder,
@@ -169,15 +168,15 @@ class PartitionChange:
         return None, False
 
     def _may_last_known_leader_lead(self, last: int, elr: frozenset[int]) -> bool:
-        """Whether the last known leader may be elected: up to 4.0 even if it is not alive (KAFKA-19522). Kafka:
-        canElectLastKnownLeader."""
+        """Whether the last known leader may be elected: only while ISR and ELR are empty; up to 4.0 even if it is not
+        active (KAFKA-19522). Kafka: canElectLastKnownLeader."""
         if not self.knows_elr or (self.switches.LAST_KNOWN_LEADER_IS_ACTIVE and not self.may_lead(last)):
             return False
         return not (elr or self.target_isr) or (self.bug is Bug.LAST_KNOWN_LEADER_TOO_EARLY and self.may_lead(last))
 
     def _is_valid(self, replica: int, elr: Iterable[int]) -> bool:
-        """Whether a broker is in the ISR (in the ELR, if the ISR is empty), and is active; `may_lead`, which can raise
-        an error, is asked only about a member. Kafka: isValidNewLeader."""
+        """Whether a broker is in the ISR (in the ELR, if the ISR is empty), and is active. `may_lead`, which can raise
+        an error, is called only for a broker in that set. Kafka: isValidNewLeader."""
         return (replica in self.target_isr or (not self.target_isr and replica in elr)) and self.may_lead(replica)
 
     def _starts_an_epoch(self) -> bool:
@@ -188,8 +187,8 @@ class PartitionChange:
         return self.switches.EPOCH_BUMP_ON_SHRINK and not self.partition.isr <= self.target_isr
 
     def _last_known_leader(self, leader: int | None, isr: frozenset[int]) -> int | None:
-        """The last known leader after the change: the leader before the partition lost its leader; None while a broker
-        leads. Kafka: maybeUpdateLastKnownLeader."""
+        """The last known leader after the change: the leader that the partition had before it had none; None while a
+        broker leads. Kafka: maybeUpdateLastKnownLeader."""
         before = self.partition
         if not self.knows_elr:
             return before.last_known_leader
@@ -264,11 +263,9 @@ def begun(present: Assignment, wanted: tuple[int, ...]) -> Assignment:
 
 
 def is_complete(assignment: Assignment, isr: frozenset[int], switches: Switches, bug: Bug | None) -> bool:
-    """Whether a reassignment is complete: this ISR has all added replicas and all replicas that stay. Exceptions: the
+    """Whether a reassignment is complete: `isr` has all added replicas and all replicas that stay. Exceptions: the
     added replicas are enough up to 3.7 (KAFKA-15665), and since 4.3 unless more replicas are removed than added
-    (KAFKA-19975).
-    Kafka: maybeCompleteReassignment.
-    """
+    (KAFKA-19975). Kafka: maybeCompleteReassignment."""
     kept, target = isr - assignment.removing, frozenset(assignment.target)
     if not (assignment.adding or assignment.removing) or not kept or not target:
         return False
@@ -305,9 +302,8 @@ class ReplicationControl:
 
     @property
     def effective_min_isr(self) -> int:
-        """min.insync.replicas as used for the ELR: at most the number of replicas of the topic's partition 0, with
-        those that a reassignment adds or removes. Kafka: getTopicEffectiveMinIsr.
-        """
+        """min.insync.replicas as used for the ELR: at most the number of replicas of the topic's partition 0, counting
+        those that a reassignment adds or removes. Kafka: getTopicEffectiveMinIsr."""
         of_itself = len(self.partition.replicas)
         first = self._settings.replicas_of_partition_0
         if first is None or self._switches.MIN_ISR_OF_OWN_REPLICAS:
@@ -317,12 +313,12 @@ class ReplicationControl:
     # What happens to brokers
 
     def remove_from_isr(self, broker: int) -> None:
-        """Remove a broker that is fenced or shuts down from the ISR; if it leads, another broker is elected."""
+        """Remove from the ISR a broker that is fenced or shuts down; if the broker leads, elect another leader."""
         if broker in self.partition.isr:
             self.write(self.change(removed=broker))
 
     def distrust(self, broker: int) -> None:
-        """Remove a broker that registers after an unclean shutdown from ISR and ELR. Kafka:
+        """Remove from ISR and ELR a broker that registers after an unclean shutdown. Kafka:
         handleBrokerUncleanShutdown."""
         if self._switches.ELR and broker in self.partition.isr | self.partition.elr:
             self.write(self.change(removed=broker, unclean=frozenset({broker})))
@@ -366,8 +362,8 @@ class ReplicationControl:
 
     def begin_reassignment(self, replicas: tuple[int, ...]) -> None:
         """Assign the partition to the given replicas; removed replicas stay assigned until the added replicas, if any,
-        are in sync. Kafka: changePartitionReassignment. Errors: `ClusterError`.
-        """
+        are in sync. Kafka: changePartitionReassignment. Errors: `ClusterError` unless `replicas` are registered
+        brokers, each once."""
         brokers = self._log.now.brokers
         missing = [each for each in replicas if not (0 <= each < len(brokers) and brokers[each].is_registered)]
         if missing or not replicas or len(set(replicas)) < len(replicas):
@@ -424,7 +420,7 @@ class ReplicationControl:
         changes_directory: bool = False,
     ) -> PartitionRegistration | None:
         """The partition's record after a change; None if nothing changes. The broker `removed` leaves the ISR and
-        cannot lead. Errors: `ClusterError`."""
+        cannot lead. Errors: as for `may_lead`."""
         now = self.partition
         return PartitionChange(
             partition=now,
