@@ -69,11 +69,13 @@ Expected = tuple[Case, Question, float]
 
 
 class Answerer(Protocol):
-    """Answers questions about cases, by search or from the record of the atlas; `expect` announces the questions."""
+    """Answers questions about cases, by search or from the record of the atlas; `expect` announces questions
+    beforehand."""
 
     def expect(self, questions: Sequence[Expected], limits: Limits, reserve: float, part: float) -> None:
-        """Begin to answer the questions, in this order, if several searches can run side by side. These questions, and
-        later questions of the weight `reserve`, share the fraction `part` of the time that the command has left."""
+        """Begin to search for answers to the questions, in this order, if several searches can run side by side. These
+        questions, and later questions of the total weight `reserve`, share the fraction `part` of the command's
+        remaining time."""
 
     def answer(self, case: Case, question: Question, limits: Limits) -> Finding:
         """Answer a question about a case. Raises KeyboardInterrupt if Ctrl-C was pressed before the search begins."""
@@ -84,7 +86,8 @@ class Answerer(Protocol):
 
 @dataclass
 class Asking:
-    """Asks questions about cases within the time of the command, each only once, and keeps the answers."""
+    """Asks an `Answerer` questions about cases, each question only once, within the time of the command; keeps the
+    answers."""
 
     answerer: Answerer
     limits: Limits = field(default_factory=Limits)
@@ -125,7 +128,7 @@ class Asking:
         return finding
 
     def availability(self, case: Case) -> dict[Question, Finding]:
-        """Return, for each question, whether writes or reads work with 0, 1, ... brokers down."""
+        """Return the findings on whether writes and reads work with 0, 1, ... brokers down, by question."""
         return {question: self.ask(case, question) for question in _about_brokers(case)}
 
 
@@ -201,7 +204,8 @@ class _Shares:
 
 
 def _advised(answer: Answer, asking: Asking, shares: _Shares) -> Answer:
-    """Return the answer with the smallest changes of settings that prevent lost records, as searches show."""
+    """Return the answer with the smallest `changes` of settings with which searches find no lost record, or with the
+    reason why there is no change; return it as it is if no record can be lost."""
     case = answer.case
     if answer.loss is None or not (answer.loss.fails or answer.loses_with_one_broker):
         return answer
@@ -229,7 +233,8 @@ def _advised(answer: Answer, asking: Asking, shares: _Shares) -> Answer:
 
 
 def _tried(change: Change, case: Case, asking: Asking, share: float) -> Tried:
-    """Search the case with a change: are acknowledged records lost? If not, are any lost when one broker is lost?"""
+    """Search the case with a change for lost records and, if none is found, for records lost with one broker; return
+    both."""
     changed = change.of(case)
     tried = Tried(change, asking.ask(changed, LOSS, share))
     if changed.acks != "all" or not tried.is_cure:
@@ -238,7 +243,7 @@ def _tried(change: Change, case: Case, asking: Asking, share: float) -> Tried:
 
 
 def _smallest(changes: Iterable[Change]) -> list[Change]:
-    """Return, of the changes that set the same settings to different values, only the first."""
+    """Return the first of the changes that set the same settings, for each such set of settings."""
     first: dict[tuple[str, ...], Change] = {}
     for change in changes:
         first.setdefault(tuple(setting.key for setting in change.settings), change)
@@ -246,8 +251,9 @@ def _smallest(changes: Iterable[Change]) -> list[Change]:
 
 
 def _with_settings(exposure: Exposure, case: Case, asking: Asking, shares: _Shares) -> Exposure:
-    """Return the exposure with all changes of one setting that avoid the failure, the smallest first. Settings that the
-    library names for the failure are tried first, all others only if none of these helps."""
+    """Return the exposure with the single settings that avoid the failure as `avoided_by`, the smallest change first.
+    Settings that the library of known failures names for the failure are tried first, all others only if none of these
+    helps."""
     question = Question(Topic.DEFECT, name=exposure.failure.name)
     for is_named in (True, False):
         helping: dict[str, Tried] = {}
@@ -266,7 +272,8 @@ def _with_settings(exposure: Exposure, case: Case, asking: Asking, shares: _Shar
 
 
 def _changes(exposure: Exposure, case: Case, *, is_named: bool) -> Iterator[Change]:
-    """Yield changes of one setting that may avoid a failure: of settings that the library names, or of all others."""
+    """Yield changes of one setting that may avoid the failure of an exposure. If `is_named`, only settings that the
+    library of known failures names for the failure are changed, otherwise only the others."""
     if not exposure.is_shown or exposure.is_of_disks:
         return
     named_there = {field for change in exposure.failure.changes for field in fields_of(change)}
@@ -288,8 +295,8 @@ MOST_PROCESSES = 4
 
 
 def answerer_of(options: Options, opening: OpenSession, left: Callable[[], float | None]) -> Answerer:
-    """Return the answerer for the questions of a command, which has `left()` seconds left. Raises UsageError for an
-    entry of --set that is no budget."""
+    """Return the `Answerer` for a command that has `left()` seconds left. Raises UsageError for an entry of --set that
+    is neither a number of faults nor a size."""
     searches = Searches(opening, budgets_of(options.model.settings), left)
     return searches if searches.budgets or options.cluster.fresh else FromTheAtlas(searches)
 
@@ -454,7 +461,8 @@ def run(options: Options, opening: OpenSession) -> CommandResult:
 
 
 def _read(options: Options) -> Reading:
-    """Read the cluster; a file that is given without a role, such as broker, may be the output of a Kafka tool."""
+    """Read the cluster from the files of a command. A file without a role, such as broker, may be the output of a Kafka
+    tool."""
     cluster = options.cluster
     files, described = [], list(cluster.describe)
     words = [options.model.target, *options.model.rest] if options.form.name == DOCTOR else []
@@ -469,8 +477,9 @@ def _read(options: Options) -> Reading:
 
 
 def _traces(options: Options, answers: Sequence[Answer]) -> tuple[dict[Path, str], str]:
-    """Write the histories of a single answer as traces; return the files with what each shows, and the error if one
-    could not be written. This needs the model, so it is done only with --details, --fresh, --out or --report."""
+    """Write the histories of failures in a single answer as trace files. Return the files, each with what it shows, and
+    an error text if one could not be written. Only with --details, --fresh, --out or --report, as this needs the
+    model."""
     is_asked = options.output.details or options.cluster.fresh or "--out" in options.words or options.own.get("report")
     if len(answers) != 1 or not is_asked:
         return {}, ""

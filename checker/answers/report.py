@@ -38,14 +38,16 @@ from isrcheck.models.kafka.failures.catalogue import Failure, History, named, pa
 
 @dataclass(frozen=True)
 class Now:
-    """The partitions of several topics that are in trouble now; each is only in the first of these groups that fits."""
+    """The partitions that are in trouble now, in groups; a partition is only in the first group whose trouble it
+    has."""
 
     without_leader: tuple[Partition, ...] = ()
     below_min_isr: tuple[Partition, ...] = ()
     under_replicated: tuple[Partition, ...] = ()
 
     def lines(self) -> Iterator[str]:
-        """Yield a line for each group that cannot be read or written now, or whose new records have one copy."""
+        """Yield a line for each trouble: no leader, writes refused, or new records that only one replica in sync
+        has."""
         if self.without_leader:
             until = _who_can_lead(self.without_leader)
             yield f"{_have(self.without_leader, 'no leader')}: nothing can be written or read until {until}"
@@ -114,14 +116,16 @@ OPERATIONS = (
 
 
 def claim(case: Case, finding: Finding) -> str:
-    """Return the remark that KIP-966 claims to survive this fault; empty without ELR, or if a record may be lost."""
+    """Return the remark that KIP-966 claims to survive the fault in question; empty without ELR, or if a record may be
+    lost."""
     if not case.has_elr or finding.fails or not finding.is_known:
         return ""
     return ", as eligible leader replicas claim (KIP-966)"
 
 
 def operator_rows(case: Case, cluster: Cluster) -> Iterator[tuple[str, str]]:
-    """Yield lines on acts of operators that endanger a cluster with ELR, and topics that ELR does not protect."""
+    """Yield labelled lines on acts of operators that endanger a cluster with ELR, and on topics that ELR does not
+    protect."""
     if not case.has_elr:
         return
     # The setting as given: above the number of replicas (of the smallest partition) it counts as that number.
@@ -435,7 +439,7 @@ def _titled(failures: Sequence[Failure]) -> str:
 
 
 def _undecided(exposures: Sequence[Exposure], answer: Answer) -> str:
-    """Return which known defects have an undecided effect on the cluster, and why that of the first is undecided."""
+    """Return which known defects may or may not affect the cluster, and why the first of them is undecided."""
     if len(exposures) == 1:
         failure = exposures[0].failure
         known_as = f" ({', '.join(failure.known_as)}{_repair(failure, answer)})" if failure.known_as else ""
@@ -510,7 +514,8 @@ def available(findings: Mapping[Question, Finding]) -> str:
 
 
 def _works_with(findings: Mapping[Question, Finding], topic: Topic) -> tuple[str, str]:
-    """Return the numbers of brokers down, and whether writes or reads work then: 0, 1, 2 and yes, yes, no."""
+    """Return two texts: the numbers of brokers down (0, 1, 2), and whether writes or reads work with each (yes, yes,
+    no)."""
     of_brokers = about_brokers(findings, topic)
     return ", ".join(map(str, range(len(of_brokers)))), ", ".join(map(works, of_brokers))
 
@@ -640,7 +645,8 @@ class Row:
 
 
 def rows_of(answers: Sequence[Answer]) -> list[Row]:
-    """Return the rows, worst first; equally bad rows by their known defects, then by their partitions, most first."""
+    """Return the rows, the worst first. Of equally bad rows, those with more known defects come first, then more
+    partitions."""
     alike: dict[tuple[Case, str], list[Answer]] = {}
     for answer in answers:
         alike.setdefault((answer.case, answer.headline), []).append(answer)
@@ -693,7 +699,8 @@ def settings_of(answer: Answer) -> str:
 
 
 def change_of(answer: Answer) -> str:
-    """Return the smallest change against the loss of records, or else one change for each known defect; - if none."""
+    """Return the smallest change against lost records as text, or else one change for each known defect; "-" if none
+    helps."""
     if answer.kind is Kind.BROKEN:
         return f"min.insync.replicas={answer.cluster.replication_factor.value} or less"
     alternatives = answer.changes or (answer.exposed[0].avoided_by if len(answer.exposed) == 1 else ())

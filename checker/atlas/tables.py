@@ -199,7 +199,8 @@ def sheet_of(question: Question) -> Kind:
 
 
 def _is_possible(kind: Kind, case: Case) -> bool:
-    """Whether a table has a case: Kafka accepts its settings, can acknowledge a write, and any retries can resend."""
+    """Whether a table has a case: Kafka accepts the settings, and a write can be acknowledged, and be sent again if
+    retries are on."""
     if case.min_insync_replicas > case.replication_factor:
         return False
     if kind is not PRODUCERS:
@@ -343,7 +344,7 @@ _PHRASES = {
 
 
 def said(topic: Topic, finding: Finding) -> Words:
-    """Return an answer in words; not for the questions about brokers that are down, and about known failures."""
+    """Return an answer in words, for topics with phrases: not brokers that are down or lost, and not known failures."""
     happens, never = _PHRASES[topic]
     if finding.fails:
         when = f"{happens} after {counted(finding.depth or 0, 'step')}"
@@ -368,8 +369,8 @@ def said(topic: Topic, finding: Finding) -> Words:
 
 
 def available(findings: Asked) -> Words:
-    """Return in words with how many brokers down, whichever they are, writes or reads work; and if one more broker is
-    down, with how many sets of brokers down they still work."""
+    """Return in words the most brokers that can be down, whichever they are, while writes or reads work; and if with
+    one more they work for some sets of brokers only, for how many."""
     works = -1
     for question in sorted(findings):
         finding = findings[question]
@@ -511,8 +512,9 @@ def status_of(columns: Sequence[Column], cells: Sequence[Cell]) -> Status:
 
 @dataclass(frozen=True)
 class Row:
-    """Cases with the same answers. `values` has, for each setting, the set of its values as text; the cases are all
-    possible combinations of these values: a min.insync.replicas above the replicas, for example, is not possible."""
+    """Cases with the same answers. `values` has, for each setting, the set of its values as text. The cases are all
+    combinations of these values that are possible: min.insync.replicas, for example, is at most the number of
+    replicas."""
 
     status: Status
     values: tuple[frozenset[str], ...]
@@ -589,8 +591,8 @@ class Spelling:
         return possible
 
     def texts(self, row: Row) -> list[str]:
-        """The text for each setting: `any` if it has all values that occur with the row's numbers of replicas, or its
-        values."""
+        """Return a text for each setting: `any` if the row has all values that occur with its numbers of replicas, or
+        else the values."""
         texts = []
         for order, values, possible in zip(self.order, row.values, self._possible(row), strict=True):
             shown = [value for value in order if value in values and value in possible]
