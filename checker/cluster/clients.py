@@ -107,7 +107,8 @@ def _numbering(release: Version) -> Mapping[str, int]:
 
 class _Rules(RoleSettings):
     def derived(self, key: str, needed: Any, wants: GivenSetting | None) -> Setting[Any]:
-        """Return the given value of a key; else `needed` if the setting `wants` requires this; else the default."""
+        """Return the given value of a key; else `needed`, if a setting `wants` is given that needs this value; else the
+        default."""
         usual = self.setting(key)
         if wants is not None and needed not in (None, usual.value) and self.given(key) is None:
             return Setting(needed, f"becomes {needed} because of {wants.spelled} in {wants.source}", key, str(needed))
@@ -411,7 +412,8 @@ def _timeout(producers: RoleSettings, brokers: RoleSettings) -> Iterator[Setting
 
 
 def _transaction_log(brokers: RoleSettings) -> tuple[list[Setting[Any]], str | None]:
-    """Return the given settings of __transaction_state; and why that topic accepts no records, else None."""
+    """Return the given settings of __transaction_state, and why that topic accepts no records (None: it accepts
+    records)."""
     replicas, least = brokers.setting(LOG_REPLICAS), brokers.setting(LOG_MIN_ISR)
     needed = min(least.value, replicas.value) if brokers.release.has("3.7") else least.value
     why = f"{LOG_MIN_ISR}={needed} is more than {LOG_REPLICAS}={replicas.value}" if needed > replicas.value else None

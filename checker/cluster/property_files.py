@@ -422,7 +422,8 @@ def _is_yaml(lines: Sequence[str]) -> bool:
 
 
 def _refuse_dialect(properties: Sequence[Property], role: Role | None) -> None:
-    """Refuse a file of another client, a container or a framework; the message names a key that matters, if any."""
+    """Refuse a file of another client, a container or a framework. The error names a key on which the answer depends,
+    if any."""
     of_dialect = [line for line in properties if line.key in _DIALECT_OF]
     if of_dialect:
         counts = next((line for line in properties if _of_java(line) in READERS), None)
@@ -466,7 +467,8 @@ def _of_java(line: Property) -> str:
 
 
 def _refusal(line: Property, dialect: str, counts: Property | None) -> PropertiesError:
-    """The error for a file of another client, shown by a setting; `counts` is a setting that the answer needs."""
+    """The error for the file of another client, as `line` shows; `counts` is a setting of it on which the answer
+    depends."""
     given = f"{printable(line.key)}={shown(line.key, line.value.strip())}"
     same = _spelled("acks", "") if counts is None else _spelled(_of_java(counts), counts.value)
     if counts is not None and counts is not line:

@@ -99,7 +99,7 @@ class Version:
 
     def has_repair(self, repaired: Sequence[str]) -> bool:
         """Whether this version has a repair. `repaired` are the first releases with it, one for each branch, oldest
-        first: later patches of these branches have the repair, and every release after the last of them."""
+        first: later patches of a branch have it, and so has every release after the last of them."""
         last = repaired[-1] if repaired else None
         return any(
             (first == last or version_of_binaries(first).release == self.release) and self.has_patch(first)

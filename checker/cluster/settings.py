@@ -163,7 +163,8 @@ class Settings:
         return shared is not None and shared.value != new.value and new.members[0] not in shared.members
 
     def lacking(self, setting: GivenSetting) -> list[str]:
-        """The members (brokers, clients) that lack a setting that other members have; none if a lower layer has it."""
+        """The members (brokers, clients) that lack a setting which other members have; none if a lower layer has the
+        same value."""
         values = self.every(setting.role, setting.key)
         is_below = any(other.layer < setting.layer and other.value == setting.value for other in values)
         if setting.key in OF_ONE_MEMBER or is_below:

@@ -257,7 +257,8 @@ class SearchedRow:
 
     @property
     def broken(self) -> list[str]:
-        """The names of violated implicit properties (`deadlock`, `in_range`), which TLC does not check."""
+        """The violated implicit property (`deadlock` or `in_range`, which TLC does not check), in a list; empty if none
+        is."""
         violated = [prop.name for prop in (DEADLOCK, IN_RANGE) if prop.name in self.run.exploration.findings]
         return [] if self.is_undecided else violated[:1]
 

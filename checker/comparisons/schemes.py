@@ -87,7 +87,7 @@ class Scheme:
     lag: bool
 
     def searched(self, session: SearchSession, limits: Limits) -> Row:
-        """Search all figures of the row. Raises CutShortError, KeyboardInterrupt."""
+        """Search for the figures of this scheme, and return them as a row. Raises CutShortError, KeyboardInterrupt."""
 
         def words(values: dict[str, int], names: list[str]) -> dict[str, Word]:
             """Search until all properties are decided, or the state space is exhausted; return the verdicts."""

@@ -261,7 +261,8 @@ class SortedRun:
     def strike(
         self, known: KnownStates, blocks: Iterator[tuple[int, int]], is_stopped: Callable[[], bool]
     ) -> int | None:
-        """Mark the candidates that are in these blocks; return how many, or None if the search is stopped."""
+        """Mark the states of `known` that are also in these blocks; return how many, or None if the search is
+        stopped."""
         struck = 0
         for first, last in blocks:
             for _, states in self.pieces(first, last):
@@ -280,8 +281,8 @@ PIECE = 1 << 16
 
 @dataclass
 class Level:
-    """The columns of a level: states, predecessors and steps. `states` is None once the column of states is deleted,
-    which happens first."""
+    """The columns of a level: states, predecessors and steps. `states` is None once the column of states is deleted;
+    the other columns stay longer, for paths."""
 
     words: int
     states: Column | None
@@ -604,7 +605,8 @@ class StoredStates:
     # -------------------------------------------------------------------------------------------------- checkpoints
 
     def described(self) -> dict[str, Any]:
-        """The description of the stored states that a checkpoint records. All candidates must be in the draft."""
+        """Return what a checkpoint records about the stored states; `flush` must have written all candidates to the
+        draft."""
         return {
             "levels": [level.described() for level in self.levels],
             "draft": None if self.draft is None else self.draft.described(),
