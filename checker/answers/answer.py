@@ -120,16 +120,14 @@ FIELDS = {
 
 
 def fields_of(change: KnownChange) -> set[str]:
-    """Return the fields of a `Case` that a change from the library of known failures sets; none if it repairs Kafka's
-    code."""
+    """Return the fields of a `Case` that a change from the library of known failures sets; empty for a repair."""
     if change.kind is not ChangeKind.SETTING:
         return set()
     return {FIELDS[entry] for entry in pairs(change.change) if entry in FIELDS}
 
 
 def groups(case: Case, most: int = 2) -> Iterator[list[Change]]:
-    """Yield lists of the changes that `_makes_sense` accepts, of at most `most` settings: one list for each size,
-    smallest first."""
+    """Yield the changes that `_makes_sense` accepts, of up to `most` settings, in lists of equal size, small first."""
     settings = list(_settings(case))
     for count in range(1, most + 1):
         changes = [
@@ -318,8 +316,7 @@ class Answer:
     @property
     def tolerated(self) -> int | None:
         """How many brokers, whichever they are, can be lost for good without the loss of a committed record while the
-        ISR is as small as acks=all allows; None if that is unknown. With one replica the number is 0, whatever acks is,
-        and needs no search."""
+        ISR is as small as acks=all allows; None if unknown. With one replica it is 0, and needs no search."""
         if self.case.replication_factor == 1 and self.loss is not None:
             return 0
         for lost, finding in enumerate(about_brokers(self.findings, Topic.SURVIVES)):
@@ -367,8 +364,7 @@ class Answer:
 
     @property
     def why_undecidable(self) -> str | None:
-        """Why no search can answer for this cluster, as far as its files and release tell before any search; None if
-        one can."""
+        """Why the files or the release of this cluster rule out an answer by any search; None if they do not."""
         cluster = self.cluster
         if cluster.given_roles == {Role.CONSUMER}:
             return "a consumer's settings alone decide nothing about records; give the topic's and the producers' files"
@@ -417,8 +413,7 @@ class Answer:
 
     @property
     def nearest(self) -> Kind:
-        """The kind of the answer for the searched generation: the cluster's own or, if that has no model, the nearest
-        with a model."""
+        """The kind of the answer for the searched generation, which may be only the nearest one to the cluster's."""
         if self.why_broken is not None:
             return Kind.BROKEN
         if (self.loss is not None and self.loss.fails) or self.loses_with_one_broker:

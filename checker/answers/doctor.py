@@ -69,13 +69,11 @@ Expected = tuple[Case, Question, float]
 
 
 class Answerer(Protocol):
-    """Answers questions about cases, by search or from the record of the atlas; `expect` announces questions
-    beforehand."""
+    """Answers questions about cases, by search or from the record of the atlas; questions may be announced first."""
 
     def expect(self, questions: Sequence[Expected], limits: Limits, reserve: float, part: float) -> None:
-        """Begin to search for answers to the questions, in this order, if several searches can run side by side. These
-        questions, and later questions of the total weight `reserve`, share the fraction `part` of the command's
-        remaining time."""
+        """Begin the searches for these questions, in this order, if several can run side by side. The questions, and
+        later ones of the total weight `reserve`, share the fraction `part` of the command's remaining time."""
 
     def answer(self, case: Case, question: Question, limits: Limits) -> Finding:
         """Answer a question about a case. Raises KeyboardInterrupt if Ctrl-C was pressed before the search begins."""
@@ -86,8 +84,7 @@ class Answerer(Protocol):
 
 @dataclass
 class Asking:
-    """Asks an `Answerer` questions about cases, each question only once, within the time of the command; keeps the
-    answers."""
+    """Asks questions about cases, each only once and within the time of the command, and keeps the answers."""
 
     answerer: Answerer
     limits: Limits = field(default_factory=Limits)
@@ -233,8 +230,7 @@ def _advised(answer: Answer, asking: Asking, shares: _Shares) -> Answer:
 
 
 def _tried(change: Change, case: Case, asking: Asking, share: float) -> Tried:
-    """Search the case with a change for lost records and, if none is found, for records lost with one broker; return
-    both."""
+    """Search the changed case: can it lose records and, if not, can it lose some with one broker? Return both."""
     changed = change.of(case)
     tried = Tried(change, asking.ask(changed, LOSS, share))
     if changed.acks != "all" or not tried.is_cure:
@@ -243,7 +239,7 @@ def _tried(change: Change, case: Case, asking: Asking, share: float) -> Tried:
 
 
 def _smallest(changes: Iterable[Change]) -> list[Change]:
-    """Return the first of the changes that set the same settings, for each such set of settings."""
+    """Return, for each combination of settings that the changes set, the first change that sets it."""
     first: dict[tuple[str, ...], Change] = {}
     for change in changes:
         first.setdefault(tuple(setting.key for setting in change.settings), change)
@@ -251,9 +247,8 @@ def _smallest(changes: Iterable[Change]) -> list[Change]:
 
 
 def _with_settings(exposure: Exposure, case: Case, asking: Asking, shares: _Shares) -> Exposure:
-    """Return the exposure with the single settings that avoid the failure as `avoided_by`, the smallest change first.
-    Settings that the library of known failures names for the failure are tried first, all others only if none of these
-    helps."""
+    """Return the exposure with, as `avoided_by`, the single settings that avoid the failure, the smallest change first:
+    those that the library names for the failure or, only if none of them helps, all others."""
     question = Question(Topic.DEFECT, name=exposure.failure.name)
     for is_named in (True, False):
         helping: dict[str, Tried] = {}
@@ -325,7 +320,7 @@ class FromTheAtlas:
     """Answers from the record of the atlas, otherwise by search; reports once if the record is outdated or damaged."""
 
     def __init__(self, searches: Answerer, record: Record | None = None) -> None:
-        """Without a `record`, the record in the package is used."""
+        """`searches` answers what the record does not. Without a `record`, the record in the package is used."""
         self.searches = searches
         self.recorded = Recorded(record)
         self._findings: dict[tuple[Case, Question], Finding | None] = {}
@@ -461,8 +456,7 @@ def run(options: Options, opening: OpenSession) -> CommandResult:
 
 
 def _read(options: Options) -> Reading:
-    """Read the cluster from the files of a command. A file without a role, such as broker, may be the output of a Kafka
-    tool."""
+    """Read the cluster from the command's files; one without a role (broker, ...) may be the output of a Kafka tool."""
     cluster = options.cluster
     files, described = [], list(cluster.describe)
     words = [options.model.target, *options.model.rest] if options.form.name == DOCTOR else []
@@ -477,9 +471,8 @@ def _read(options: Options) -> Reading:
 
 
 def _traces(options: Options, answers: Sequence[Answer]) -> tuple[dict[Path, str], str]:
-    """Write the histories of failures in a single answer as trace files. Return the files, each with what it shows, and
-    an error text if one could not be written. Only with --details, --fresh, --out or --report, as this needs the
-    model."""
+    """Write the histories of a single answer as trace files, only with --details, --fresh, --out or --report, as this
+    needs the model. Return the files, each with what it shows, and an error text if one could not be written."""
     is_asked = options.output.details or options.cluster.fresh or "--out" in options.words or options.own.get("report")
     if len(answers) != 1 or not is_asked:
         return {}, ""

@@ -183,8 +183,7 @@ def is_exposed(failure: Failure, finding: Finding) -> bool:
 
 
 def is_open(failure: Failure, finding: Finding) -> bool:
-    """Whether exposure to a failure is undecided: there is no answer, or it was searched to fewer steps than the
-    failure takes."""
+    """Whether exposure to a failure is undecided: no answer, or a search to fewer steps than the failure takes."""
     if finding.word is not Word.NO_VIOLATION or failure.history is None:
         return not finding.is_known
     return finding.least_depth is not None and finding.least_depth < failure.history.depth
@@ -248,8 +247,7 @@ def _why_vacuous(search: Search, result: Result) -> str:
 
 @cache
 def instance_of(model: str, protocol: str, configuration: str) -> Instance:
-    """The instance of a model with these configuration entries, given as on the command line. Raises UsageError if the
-    model lacks an entry or refuses a value."""
+    """The instance of a model with these entries, given as on the command line. Raises UsageError for a wrong entry."""
     loaded, _ = registry.load(model)
     texts = pairs(configuration)
     for name in texts:

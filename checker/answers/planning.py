@@ -1,5 +1,4 @@
-"""Plans the searches that answer a question, and witnesses: searches which show that the behaviour in question can
-happen.
+"""Plans the searches that answer a question, and witnesses, which show that the behaviour in question can happen.
 
 Which generation is searched: for the questions DEFECT and TRANSACTIONS the generation as it is, for all other questions
 the generation with Kafka's known mistakes repaired. A mistake is the value of a switch of the generation. The library
@@ -11,11 +10,11 @@ all of them together, to a depth. A search to the end within these bounds costs 
 failure is searched alone, within its own bounds and with the settings of the case: its own mistake is as in the case,
 every other known mistake is repaired.
 
-What a witness must reach: if a search has no acknowledged record, or no fault after it, it finds no loss whatever
-the protocol is. So the witness of a search, within the same bounds, has to reach the goals of the model
-`kafka_scenarios` that apply (models/kafka/scenarios.py), or the goals of the model `transactions`; otherwise the answer
-is undecided (findings.py). Two kinds of searches need no witness: a search with fewer replicas than the case, as it
-only supplements another search, and a search that is itself for a goal (WRITES, READS, SURVIVES).
+What a witness must reach: a search with no acknowledged record, or with no fault after it, finds no loss whatever the
+protocol is. So the witness of a search, within the same bounds, has to reach the goals of the model `kafka_scenarios`
+that apply (models/kafka/scenarios.py), or the goals of the model `transactions`; otherwise the answer is undecided
+(findings.py). Two kinds of searches need no witness: a search with fewer replicas than the case, as it only supplements
+another search, and a search that is itself for a goal (WRITES, READS, SURVIVES).
 """
 
 from __future__ import annotations
@@ -110,8 +109,7 @@ def of_instance(search: Search, instance: Instance, **changes: Any) -> Search:
 
 @cache
 def mistakes(name: str) -> Mapping[tuple[str, int], int]:
-    """Return the repaired value of each mistake of a known failure; a mistake is a (switch, value) that a repair
-    changes."""
+    """Return the repaired value of each (switch, mistaken value) that a known failure has and its repairs change."""
     failure = named(name)
     history, repaired_values = failure.history, dict[tuple[str, int], int]()
     if history is None or history.model not in (KAFKA, LIVENESS):
@@ -131,8 +129,7 @@ def _is_repaired_by_generation(failure: Failure) -> bool:
 
 @cache
 def _repairs() -> tuple[Mapping[tuple[str, int], int], frozenset[str]]:
-    """Return the `mistakes` of all failures that a switch repairs, and the switches that only a later generation
-    repairs."""
+    """Return the `mistakes` that are repaired by switches, and the switches that only a later generation repairs."""
     switches: dict[tuple[str, int], int] = {}
     by_generation: set[str] = set()
     for failure in failures():
@@ -147,8 +144,7 @@ def _repairs() -> tuple[Mapping[tuple[str, int], int], frozenset[str]]:
 
 
 def repairs(protocol: str, values: Mapping[str, int]) -> dict[str, int]:
-    """Return, by switch, the repaired values of the mistakes that a generation has if `values` replace its own
-    values."""
+    """Return the repaired values of the mistaken switches in a generation, in which `values` replace its own values."""
     present = dict(MODEL.instance(protocol).configuration.items()) | dict(values)
     repaired_values = {switch: _repairs()[0].get((switch, value)) for switch, value in present.items()}
     return {
@@ -181,8 +177,7 @@ def _mechanisms_of_mistakes() -> Mapping[str, frozenset[str]]:
 
 
 def effective(values: Mapping[str, int]) -> dict[str, int]:
-    """Return the values without the switches that have no effect, as `values` switch off the mechanism to which they
-    belong."""
+    """Return the values without the switches of mechanisms that `values` switch off: those have no effect."""
     needs = _mechanisms_of_mistakes()
     return {
         name: value for name, value in values.items() if all(values.get(mechanism) for mechanism in needs.get(name, ()))
@@ -215,9 +210,8 @@ def repaired(case: Case) -> Case:
 
 
 def isolated(case: Case, failure: Failure) -> dict[str, int]:
-    """The values of switches with which one failure of Kafka's replication is searched alone: its own mistake is as in
-    the case, every other known mistake is repaired, and all other switches are as in the known history of the
-    failure."""
+    """Return the switches with which one failure of Kafka's replication is searched alone: its own mistake is as in the
+    case, every other known mistake is repaired, and all other switches are as in its known history."""
     history = failure.history
     assert history is not None
     own = {switch for switch, _ in mistakes(failure.name)}
@@ -268,8 +262,7 @@ def _searches(case: Case, question: Question) -> list[Search]:
 
 
 def depth_of(replicas: int, depth: int | None = None) -> int | None:
-    """Return `depth` (None: to the end); with more than three replicas at most the depth that DEPTH_OF_MANY has for
-    them."""
+    """Return `depth` (None: to the end); with more than three replicas, at most their depth in DEPTH_OF_MANY."""
     if replicas <= SEARCHED_WHOLE:
         return depth
     most = DEPTH_OF_MANY[min(replicas, max(DEPTH_OF_MANY))]
@@ -286,8 +279,7 @@ def settings_of(case: Case, replicas: int) -> dict[str, int]:
 
 
 def with_replicas(search: Search, case: Case, replicas: int, least: int | None = None) -> Search:
-    """Note in a copy of a search why it answers for the case with fewer replicas; `least` is its own
-    min.insync.replicas."""
+    """Return a search that notes why it answers for a case with more replicas; `least` is its min.insync.replicas."""
     rule, says = instead_of(case, replicas, case.min_insync_replicas if least is None else least)
     return replace(search, says=search.says + says, rule=rule)
 
@@ -328,8 +320,7 @@ def _losses(case: Case) -> Iterator[Search]:
 
 
 def _mechanisms(controller: Family, case: Case, replicas: int) -> Iterator[_Bounds]:
-    """Yield the searches for a lost record, each as its faults in words, entries and depth: broker faults, Kafka's
-    defaults."""
+    """Yield faults, entries and depths of searches for a lost record: broker faults, and what Kafka does by default."""
     moves = int(case.leader_rebalance)
     and_moves = ", leadership moves" * moves
     if controller is Family.WRITTEN:
@@ -387,8 +378,7 @@ def _one_fault(case: Case, topic: Topic) -> Iterator[Search]:
 
 
 def _flushed(case: Case, failures: int) -> dict[str, int]:
-    """The entries for flush.messages=1, empty if the case lacks it: a loss of power then loses no data, and counts as a
-    crash."""
+    """The entries for flush.messages=1, if the case has it: then a loss of power loses no data, so it is a crash."""
     return {"flush_interval_messages": 1, "crashes": failures} if case.flushes_every_message else {}
 
 
@@ -427,8 +417,7 @@ _DEPTH_OF_ALL = 12
 
 
 def with_power(search: Search) -> Search | None:
-    """Return the search for a loss of power that, by the rule ONE_ENTRY, has the same result; None if the rule does not
-    apply."""
+    """Return the search for a loss of power with the same result by the rule ONE_ENTRY; None if that does not apply."""
     instance = search.instance
     values = dict(instance.configuration.items())
     losses = values.get("power_losses", 0) + values.get("disk_losses", 0)
@@ -525,9 +514,9 @@ def _availability(case: Case, question: Question) -> Iterator[Search]:
 
 
 def _survival(case: Case, lost: int) -> Iterator[Search]:
-    """Yield searches from one committed record and the smallest ISR that acknowledges a record, with some brokers lost.
-    Replicas outside the ISR cannot be elected, whatever they hold, so they are interchangeable, as are followers in the
-    ISR."""
+    """Yield searches from one committed record in the smallest ISR that acknowledges it, with some brokers lost.
+    Replicas outside the ISR cannot be elected, whatever they hold; they are interchangeable, and so are its
+    followers."""
     replicas, members = case.replication_factor, min(case.min_insync_replicas, case.replication_factor)
     instance = _with_brokers_down(replace(case, unclean_election=False), lost, members, registry.load(SCENARIOS)[0])
     kinds: dict[tuple[bool, int], list[int]] = {}

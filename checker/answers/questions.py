@@ -2,8 +2,7 @@
 
 These settings are a `Case`. Many topics share a case: their names, their partitions and all other settings make no
 difference to the answers. By named rules, a search of one case also answers for another case; each rule says why it is
-sound. Tests check the rules on samples: they search both cases and compare verdicts and depths. No model is loaded
-here.
+sound. Tests search both cases for samples of the rules, and compare verdicts and depths. No model is loaded here.
 """
 
 from __future__ import annotations
@@ -134,9 +133,8 @@ replica multiplies the states."""
 
 
 def _without_operators(case: Case, question: Question) -> Case:
-    """Replace 4.3 by 4.1 or, without eligible leader replicas, both by 4.0: they differ only in when a reassignment is
-    complete, and in what a broker's report of a directory does. Both follow acts of operators, which searches here
-    lack."""
+    """Replace 4.3 by 4.1 or, without eligible leader replicas, both by 4.0: they differ only in when a reassignment
+    ends and what a broker's report of a directory does. Both follow acts of operators, which are not searched."""
     if question.topic is Topic.DEFECT or case.protocol not in WITH_ELR:
         return case
     if case.has_elr:
@@ -145,8 +143,8 @@ def _without_operators(case: Case, question: Question) -> Case:
 
 
 def _one_defect(case: Case, question: Question) -> Case:
-    """Leave out other mistakes than that of the known failure in question: its search repairs all other known mistakes,
-    so it does not matter which of them the release has."""
+    """Leave out known mistakes other than that of the failure in question: its search repairs them all, so it does not
+    matter which of them the release has."""
     if question.topic is not Topic.DEFECT:
         return case
     own = {name for change in named(question.name).changes for name in pairs(change.change)}
@@ -170,28 +168,24 @@ def _repaired_alike(case: Case, question: Question) -> Case:
 
 
 def _readers(case: Case, question: Question) -> Case:
-    """Set acks=all for a question about reading a committed record: acks does not decide which records are
-    committed."""
+    """Set acks=all for a question about reading a committed record: acks does not decide what is committed."""
     return replace(case, acks="all") if question.topic in (Topic.READS, Topic.SURVIVES) else case
 
 
 def _without_resends(case: Case, question: Question) -> Case:
-    """Set one request in flight for a producer that resends nothing: it sends each record once, in order, in any
-    case."""
+    """Set one request in flight if nothing is resent: each record is sent once, in order, with any number in flight."""
     if question.topic not in (Topic.DUPLICATES, Topic.ORDER) or (case.retries and case.acks != "0"):
         return case
     return replace(case, retries=False, max_in_flight_requests=1)
 
 
 def _above(case: Case, _: Question) -> Case:
-    """Limit the minimum to one more than the replicas: the ISR never has more, so every greater minimum refuses every
-    write."""
+    """Set a too great min.insync.replicas to one above the replicas: both values refuse every write."""
     return replace(case, min_insync_replicas=min(case.min_insync_replicas, case.replication_factor + 1))
 
 
 def _alone(case: Case, _: Question) -> Case:
-    """Switch off unclean and preferred elections if there is one replica: no other broker can be elected, cleanly or
-    not."""
+    """Switch off unclean and preferred elections if there is only one replica: nobody else can be elected."""
     return case if case.replication_factor > 1 else replace(case, unclean_election=False, leader_rebalance=False)
 
 
@@ -269,8 +263,7 @@ def asked_instead(case: Case, question: Question) -> tuple[Case, Question]:
 
 
 def _survival_of_fewer(case: Case, lost: int) -> tuple[Case, Question]:
-    """Return the case and question without a replica outside the smallest ISR or, if there is none, without a lost
-    replica, as the rule BROKER_LESS allows."""
+    """Return the question without a replica outside the smallest ISR or, if there is none, a lost one (BROKER_LESS)."""
     replicas, least = case.replication_factor, min(case.min_insync_replicas, case.replication_factor)
     if least == replicas:
         least, lost = least - 1, max(0, lost - 1)
@@ -291,9 +284,8 @@ def instead_of(case: Case, replicas: int, least: int) -> tuple[str, str]:
 
 
 def sizes(case: Case, least: int = SEARCHED_WHOLE) -> list[int]:
-    """The numbers of replicas to search, from `least` or min.insync.replicas on; the last one is that of the case.
-    Fewer replicas are searched too as, by the rule OUTSIDE, a failure with fewer replicas is also a failure of the
-    case."""
+    """The numbers of replicas to search: up to three, from `least` and min.insync.replicas on, and last that of the
+    case. By the rule OUTSIDE, a failure with fewer replicas is also a failure of the case."""
     replicas = case.replication_factor
     fewer = range(max(least, case.min_insync_replicas), min(replicas, SEARCHED_WHOLE + 1))
     return [*fewer, replicas]
@@ -350,8 +342,7 @@ def is_in(failure: Failure, version: Version, case: Case | None = None) -> bool:
 
 
 def _has_one_of(case: Case, failure: Failure, entries: Sequence[str]) -> bool:
-    """Whether a case has one of the entries (NAME=VALUE); for failures of the model `transactions`, in
-    `case.transactions`."""
+    """Whether a case has a NAME=VALUE of `entries`, for failures of the model `transactions` among its transactions."""
     if failure.history is not None and failure.history.model == TRANSACTIONS:
         of_case = dict(case.transactions)
     else:

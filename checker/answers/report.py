@@ -38,16 +38,14 @@ from isrcheck.models.kafka.failures.catalogue import Failure, History, named, pa
 
 @dataclass(frozen=True)
 class Now:
-    """The partitions that are in trouble now, in groups; a partition is only in the first group whose trouble it
-    has."""
+    """Partitions that are in trouble now; a partition is only in the first field whose trouble it has."""
 
     without_leader: tuple[Partition, ...] = ()
     below_min_isr: tuple[Partition, ...] = ()
     under_replicated: tuple[Partition, ...] = ()
 
     def lines(self) -> Iterator[str]:
-        """Yield a line for each trouble: no leader, writes refused, or new records that only one replica in sync
-        has."""
+        """Yield a line for each trouble: no leader, writes refused, or only one replica in sync for new records."""
         if self.without_leader:
             until = _who_can_lead(self.without_leader)
             yield f"{_have(self.without_leader, 'no leader')}: nothing can be written or read until {until}"
@@ -116,16 +114,14 @@ OPERATIONS = (
 
 
 def claim(case: Case, finding: Finding) -> str:
-    """Return the remark that KIP-966 claims to survive the fault in question; empty without ELR, or if a record may be
-    lost."""
+    """Return the remark that KIP-966 claims to survive a fault; empty without ELR, or if a record may be lost."""
     if not case.has_elr or finding.fails or not finding.is_known:
         return ""
     return ", as eligible leader replicas claim (KIP-966)"
 
 
 def operator_rows(case: Case, cluster: Cluster) -> Iterator[tuple[str, str]]:
-    """Yield labelled lines on acts of operators that endanger a cluster with ELR, and on topics that ELR does not
-    protect."""
+    """Yield labelled lines: operators' acts that endanger a cluster with ELR, and topics that ELR does not protect."""
     if not case.has_elr:
         return
     # The setting as given: above the number of replicas (of the smallest partition) it counts as that number.
@@ -322,8 +318,7 @@ def _avoid(exposure: Exposure, answer: Answer) -> str:
 
 
 def _repair(failure: Failure, answer: Answer) -> str:
-    """Return the nearest release that repairs a failure; empty if no release repairs it, or if the cluster's release is
-    not affected."""
+    """Return the nearest release that repairs a failure; empty if none does, or if this release lacks the failure."""
     release = answer.cluster.release
     if not failure.repaired or not is_in(failure, release):
         return ""
@@ -514,8 +509,7 @@ def available(findings: Mapping[Question, Finding]) -> str:
 
 
 def _works_with(findings: Mapping[Question, Finding], topic: Topic) -> tuple[str, str]:
-    """Return two texts: the numbers of brokers down (0, 1, 2), and whether writes or reads work with each (yes, yes,
-    no)."""
+    """Return two texts: the numbers of brokers down (0, 1, 2), and for each if writes or reads work (yes, yes, no)."""
     of_brokers = about_brokers(findings, topic)
     return ", ".join(map(str, range(len(of_brokers)))), ", ".join(map(works, of_brokers))
 
@@ -645,8 +639,7 @@ class Row:
 
 
 def rows_of(answers: Sequence[Answer]) -> list[Row]:
-    """Return the rows, the worst first. Of equally bad rows, those with more known defects come first, then more
-    partitions."""
+    """Return the rows, worst first; of equally bad rows, first those with more known defects, then more partitions."""
     alike: dict[tuple[Case, str], list[Answer]] = {}
     for answer in answers:
         alike.setdefault((answer.case, answer.headline), []).append(answer)
@@ -699,8 +692,7 @@ def settings_of(answer: Answer) -> str:
 
 
 def change_of(answer: Answer) -> str:
-    """Return the smallest change against lost records as text, or else one change for each known defect; "-" if none
-    helps."""
+    """Return as text the smallest change against lost records, or else one for each known defect; "-" if none helps."""
     if answer.kind is Kind.BROKEN:
         return f"min.insync.replicas={answer.cluster.replication_factor.value} or less"
     alternatives = answer.changes or (answer.exposed[0].avoided_by if len(answer.exposed) == 1 else ())

@@ -1,7 +1,6 @@
 """Answers questions by search: in this process, or by several processes side by side.
 
-Plain Python has certified every history of a `Finding`. A line on stderr says to which depth no failure was found so
-far.
+Plain Python has certified every history of a `Finding`. Stderr shows to which depth no failure was found so far.
 
 Independent searches share nothing, so several processes, each with one thread, use two cores better than two threads of
 one search: threads have to wait for each other at the end of every level.
@@ -159,8 +158,8 @@ _SYMMETRIC, _UNPERMUTED = AskedReduction(is_sought=True, symmetry=True), AskedRe
 
 
 def _is_worth_reducing(search: Search) -> bool:
-    """Whether a search may be so long that a reduction by symmetry pays, although compiling it takes time. The
-    reduction exchanges followers, so there must be two. Without it, a failure that the settings permit is found soon,
+    """Whether a search may be so long that a reduction by symmetry pays, which needs a kernel (compiled code) of its
+    own. It exchanges followers, so there must be two. Without it, a failure that the settings permit is found soon,
     unless the release claims to survive the faults."""
     configuration = dict(search.instance.configuration.items())
     if configuration.get("replicas", 0) <= _FEW or search.initial is not None or search.is_witness:
@@ -219,8 +218,7 @@ def _judged(exploration: Exploration, search: Search) -> Iterator[Verdict]:
 
 @cache
 def searcher_of(limits: Limits) -> Searcher:
-    """Return a searcher whose searches have these limits, and no time limit together. It is made once, to share
-    kernels."""
+    """Return a searcher with these limits for each search, none for all together; calls in a process share kernels."""
     return Searcher(InThisProcess(SearchSession(limits, UNLIMITED, [])))
 
 

@@ -79,8 +79,7 @@ def _cluster(release: Version, mode: str) -> ReleasedCluster | None:
 
 
 def _transactions(release: Version, mode: str) -> list[tuple[tuple[str, str], ...]]:
-    """Return the distinct configurations of the model `transactions` for a release: its default, and without
-    verification."""
+    """Return the distinct entries of the model `transactions` for a release, by default and without verification."""
     every = (_settings(MODES[mode]), _settings(MODES[mode], VERIFICATION))
     possible = [read_transactions(settings, read_versions(settings, release.text)) for settings in every]
     searched = [transactions.entries for transactions in possible if transactions.why_unsearched is None]

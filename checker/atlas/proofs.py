@@ -69,8 +69,7 @@ class Histories:
     _shown: dict[object, _Shown] = field(default_factory=dict)
 
     def address(self, asks: str, finding: Finding, history: History) -> str:
-        """Note that a history answers the question `asks`; return the address of the history's page, which is made
-        later."""
+        """Note that `history` answers the question `asks`; return the address of its page, which is made later."""
         key = replace(history, configuration="")
         if key not in self._shown:
             number = sum(_file(other.history) == _file(history) for other in self._shown.values()) + 1
@@ -114,8 +113,7 @@ class Searches:
     _pages: dict[str, _PageOfSearches] = field(default_factory=dict)
 
     def address(self, asks: str, findings: Sequence[tuple[str, Finding]]) -> str:
-        """Add a section with the searches of labelled findings; return its address, or an empty text if nothing was
-        searched."""
+        """Add a section with the searches of labelled findings; return its address (empty if nothing was searched)."""
         parts = [search for _, finding in findings for search, _ in finding.parts]
         if not parts:
             return ""

@@ -228,8 +228,7 @@ def _hidden(settings: Settings, least: LeastIsr) -> dict[tuple[Role, str], str]:
 
 
 def _mode_lines(versions: Versions) -> Iterator[Setting[Any]]:
-    """Yield settings that show who keeps the metadata (ZooKeeper or KRaft), except the version that the brokers agreed
-    on."""
+    """Yield settings that show who keeps the metadata (ZooKeeper or KRaft), except the version that is agreed on."""
     mode = f"metadata is kept by {'controllers (KRaft)' if versions.has_kraft else 'ZooKeeper'}"
     for given in versions.decisive:
         meaning = mode
@@ -321,7 +320,7 @@ def _least_isr_means(value: int) -> str:
 
 
 def _of_described_topic(settings: Settings, versions: Versions, place: str) -> LeastIsr:
-    """Return the default, because kafka-topics would show any other value, even an inherited one."""
+    """Return the default of min.insync.replicas: kafka-topics would show any other value, even an inherited one."""
     why = f"kafka-topics shows the values of brokers as well, and none in {place}"
     other = next((setting for setting in settings.every(*OF_BROKER) if setting.value != 1), None)
     assumed = ""

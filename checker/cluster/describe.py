@@ -2,8 +2,7 @@
 Kafka 0.10 to 4.1.
 
 A file may contain several outputs; the file name - is standard input. Lines about users and clients, and warnings of
-the tools, are skipped; any other line is an error. If a file was cut off, its incomplete last line is left out, and
-reported.
+the tools, are skipped; any other line is an error. A last line that was cut off is left out, and reported.
 """
 
 from __future__ import annotations
@@ -520,8 +519,7 @@ def _factor(count: int, place: str) -> Property:
 
 
 def _remarks(contents: Contents, topics: Mapping[str, Sequence[Partition]]) -> Iterator[str]:
-    """Yield remarks on what the output lacks and, if partitions of a topic differ, on which partitions the answer is
-    for."""
+    """Yield remarks on what the output lacks and, if a topic's partitions differ, which of them the answer is for."""
     for place in contents.cut:
         yield f"{place}: the description is cut off in this line, which is left out; describe the cluster again"
     for place in contents.doubtful:

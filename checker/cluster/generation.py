@@ -126,8 +126,7 @@ def read_generation(
     settings: Settings, versions: Versions, eligible_replicas: str | None = None
 ) -> tuple[Generation, list[Setting[Any]]]:
     """Return the generation, and the settings that determine it. `eligible_replicas` is the place in the `--describe`
-    output that names eligible leader replicas; None if no place does. Raises PropertiesError if a setting contradicts
-    another."""
+    output that names eligible leader replicas, or None. Raises PropertiesError if settings contradict each other."""
     release = versions.release
     taken_elr, has_elr, assumes_elr = "", False, False
     if versions.has_kraft:
@@ -184,8 +183,7 @@ def _taken(protocol: str, switches: Mapping[str, str], versions: Versions) -> st
 
 
 def _with_zookeeper(versions: Versions) -> tuple[_Reading, str]:
-    """Return (generation, switches, why it is not modelled) for a cluster with ZooKeeper, and in words how the cluster
-    differs."""
+    """Return the generation, the switches that differ, and why it is not modelled; and the differences in words."""
     release, agreed = versions.release, versions.protocol.value
     if release.has("2.7") and agreed.has(_ALTER_PARTITION):
         differs = "" if release.has("2.8") else ", but followers truncate before they fetch"

@@ -72,7 +72,7 @@ class Setting(Generic[T]):
         return self.source.startswith("Kafka ") and _DEFAULT in self.source
 
     def means(self, meaning: str) -> Setting[T]:
-        """Return the setting with its meaning in words, to which the remark on the setting (if any) is appended."""
+        """Return the setting with this meaning, followed by the remark on the setting, if it has one."""
         return replace(self, meaning=meaning + self.meaning)
 
 
@@ -163,8 +163,7 @@ class Settings:
         return shared is not None and shared.value != new.value and new.members[0] not in shared.members
 
     def lacking(self, setting: GivenSetting) -> list[str]:
-        """The members (brokers, clients) that lack a setting which other members have; none if a lower layer has the
-        same value."""
+        """The members (brokers, clients) without a setting that others have; none if a lower layer has the value."""
         values = self.every(setting.role, setting.key)
         is_below = any(other.layer < setting.layer and other.value == setting.value for other in values)
         if setting.key in OF_ONE_MEMBER or is_below:

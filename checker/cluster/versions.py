@@ -288,8 +288,7 @@ def _mode_shown(
 
 
 def _doubt(release: Version, mode: Setting[Mode], evidence: Sequence[Evidence]) -> str:
-    """Return why an output raises a doubt: this release and mode print it only in a rare case. Empty if there is no
-    doubt."""
+    """Return why an output is doubtful: this release and mode print it only in a rare case. Empty if none is."""
     for output in evidence:
         if (since := output.needs_zookeeper_since) and release.has(since) and mode.value is Mode.KRAFT:
             return (
@@ -330,8 +329,8 @@ def _usual_mode(release: Version, inter_broker: Setting[Version] | None, evidenc
 
 
 def _migration(settings: Settings, binaries: Setting[Version]) -> GivenSetting | None:
-    """Return the setting that makes the brokers migrate to KRaft; None if there is none. Raises PropertiesError since
-    4.0."""
+    """Return the setting that makes brokers migrate to KRaft, or None. Raises PropertiesError for Kafka 4.0 or
+    newer."""
     given = settings.get(*_MIGRATION)
     if given is None or given.text.lower() != "true" or not binaries.value.has(_FIRST_WITH_MIGRATION):
         return None
