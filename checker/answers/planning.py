@@ -515,8 +515,8 @@ def _availability(case: Case, question: Question) -> Iterator[Search]:
 
 def _survival(case: Case, lost: int) -> Iterator[Search]:
     """Yield searches from one committed record in the smallest ISR that acknowledges it, with some brokers lost.
-    Replicas outside the ISR cannot be elected, whatever they hold; they are interchangeable, and so are its
-    followers."""
+    Replicas outside the ISR cannot be elected, whatever they hold; they are interchangeable, and so are followers in
+    it."""
     replicas, members = case.replication_factor, min(case.min_insync_replicas, case.replication_factor)
     instance = _with_brokers_down(replace(case, unclean_election=False), lost, members, registry.load(SCENARIOS)[0])
     kinds: dict[tuple[bool, int], list[int]] = {}

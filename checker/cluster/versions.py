@@ -329,8 +329,7 @@ def _usual_mode(release: Version, inter_broker: Setting[Version] | None, evidenc
 
 
 def _migration(settings: Settings, binaries: Setting[Version]) -> GivenSetting | None:
-    """Return the setting that makes brokers migrate to KRaft, or None. Raises PropertiesError for Kafka 4.0 or
-    newer."""
+    """Return the setting that makes brokers migrate to KRaft, or None. Raises PropertiesError from Kafka 4.0 on."""
     given = settings.get(*_MIGRATION)
     if given is None or given.text.lower() != "true" or not binaries.value.has(_FIRST_WITH_MIGRATION):
         return None

@@ -111,7 +111,7 @@ SHARE_FOR_CHECKPOINTS = 0.1
 
 
 class Phase(Enum):
-    """How far the newest level is: nothing is done; properties are being judged; states are being expanded."""
+    """How far the work on the newest level is: not begun; properties are being judged; states are being expanded."""
 
     NEW = "new"
     JUDGING = "judging"
@@ -196,8 +196,7 @@ class DiskCarrier(Carrier):
         return False
 
     def _can_go_on(self, error: BaseException | None) -> bool:
-        """Whether a later run can resume the search: states are left to expand, and no error has left the stored data
-        inconsistent."""
+        """Whether a later run can resume the search: it is not at its end, and no error has damaged the stored data."""
         if error is None:
             return self.context.result.stopped is not None or self.context.expanded < self.visited.count
         is_consistent = bool(self.visited.levels) and not self.interrupts.is_at_once
@@ -252,7 +251,8 @@ class DiskCarrier(Carrier):
             self._phase = Phase.NEW
 
     def _expand_piece(self, first: int, at: int, states: NDArray[np.uint64]) -> bool:
-        """Expand a piece of the level's states, from position `first + at` on; False if the search is stopped."""
+        """Expand a piece of the level's states, from position `first + at` on; return False if the search has to
+        stop."""
         context, done, size = self.context, 0, len(states) // self.visited.words
         results = KernelResults(len(context.properties))
         while done < size:
@@ -282,7 +282,7 @@ class DiskCarrier(Carrier):
         return super().is_out_of_time()
 
     def progress(self, seconds: float) -> Progress:
-        """The progress of the search, which has taken these seconds, with the bytes on disk."""
+        """The progress of the search after `seconds`, with the bytes on disk."""
         progress = super().progress(seconds)
         return replace(progress, bytes_on_disk=self.folder.used, candidates=self.visited.candidates)
 

@@ -58,7 +58,8 @@ def run(options: Options, session: SearchSession) -> CommandResult:
 
 
 def chosen(options: Options) -> list[Failure]:
-    """Return the failures that the arguments name (without any: all) and that the release has. Raises UsageError."""
+    """Return the failures that the arguments name (none: all) and that the release has. Raises UsageError for
+    others."""
     words = [word for word in (options.model.target, *options.model.rest) if word is not None]
     named = list(failures())
     for word in words:

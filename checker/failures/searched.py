@@ -74,8 +74,7 @@ class Searched:
 
     @property
     def differs(self) -> list[str]:
-        """The results that differ from the library's record, in words; empty if none differs, or if nothing was
-        searched."""
+        """The results that differ from the library's record, in words; empty if none does, or nothing was searched."""
         history = self.failure.history
         if history is None or self.verdict is None or self.run is None:
             return []

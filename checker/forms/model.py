@@ -229,8 +229,8 @@ def _warnings(run: Run, width: int) -> list[str]:
 
 
 def _shown(run: Run) -> str | None:
-    """Return the property whose failure the screen shows: of those with the gravest verdict, the first that the model
-    declares."""
+    """Return the failing property that is shown: the first in the model with the gravest verdict; None if none
+    fails."""
     for word in GRAVEST_FIRST:
         for verdict in run.verdicts:
             if verdict.word is word:
@@ -239,8 +239,7 @@ def _shown(run: Run) -> str | None:
 
 
 def history_lines(trace: Trace, look: Look) -> list[str]:
-    """Return the history of a failure as lines: sentences about what happens, a table of the steps, a legend of
-    signs."""
+    """Return the history of a failure as lines: what happens, in sentences; a table of the steps; a legend."""
     prop = trace.prop
     assert prop is not None, "the trace of a failure has a property"
     sentences = told(trace) or [f"{prop.name} fails at step {trace.length}{says(prop.function.documentation)}"]
