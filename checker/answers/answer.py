@@ -428,7 +428,7 @@ class Answer:
         return self.line_of(self.kind)
 
     def line_of(self, kind: Kind) -> str:
-        """The first line of the answer to this cluster, if the answer is of this kind."""
+        """The first line of the answer for this cluster, if the answer is of the given kind."""
         match kind:
             case Kind.BROKEN:
                 return f"Broken: no acks=all write can be acknowledged, because {self.why_broken}"

@@ -327,7 +327,7 @@ class FromTheAtlas:
         self._is_announced = False
 
     def expect(self, questions: Sequence[Expected], limits: Limits, reserve: float, part: float) -> None:
-        """Begin the searches for the questions that the atlas does not answer."""
+        """Begin the searches for the questions that the atlas does not answer (see `Answerer.expect`)."""
         lacking = [expected for expected in questions if self._find(*expected[:2], limits) is None]
         self.searches.expect(lacking, limits, reserve, part)
 
@@ -365,7 +365,7 @@ class Searches:
         self.several: SideBySide | None = None
 
     def expect(self, questions: Sequence[Expected], limits: Limits, reserve: float, part: float) -> None:
-        """Begin the searches for these questions, side by side if possible."""
+        """Begin the searches for these questions, side by side if possible (see `Answerer.expect`)."""
         count = min(limits.threads, MOST_PROCESSES)
         if self.searcher is None and (count == 1 or len(questions) <= 1):
             return

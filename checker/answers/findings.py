@@ -112,7 +112,7 @@ class Result:
 
     @classmethod
     def not_begun(cls, prop: str, why: str) -> Result:
-        """The result of a search that ended before its first state; `why` is the word for what stopped it."""
+        """The result of a search that ended before its first state; `why` is what stopped it, a key of WHY_STOPPED."""
         return cls(prop, Word.UNDECIDED, None, -1, is_exhausted=False, states=0, stopped=why)
 
     @property
@@ -170,7 +170,7 @@ class Finding:
 
     @property
     def least_depth(self) -> int | None:
-        """The least depth to which a search judged all states, -1 if it judged none; None if all went to the end."""
+        """The least depth to which one of the searches judged all states, -1 for none; None if all went to the end."""
         return min((result.judged for _, result in self.parts if not result.is_exhausted), default=None)
 
 

@@ -97,7 +97,7 @@ def written(instance: Instance) -> str:
 
 
 def search_of(says: str, instance: Instance, prop: str, depth: int | None = None, **fields: Any) -> Search:
-    """Return the search of an instance for a failure of `prop`; `says` names faults, `fields` has further fields."""
+    """Return the search of an instance for a failure of `prop`; `says` names faults, `fields` are further fields."""
     return Search(says, instance.model.name, instance.protocol.name, written(instance), prop, depth, **fields)
 
 
@@ -514,9 +514,8 @@ def _availability(case: Case, question: Question) -> Iterator[Search]:
 
 
 def _survival(case: Case, lost: int) -> Iterator[Search]:
-    """Yield searches from one committed record in the smallest ISR that acknowledges it, with some brokers lost.
-    Replicas outside the ISR cannot be elected, whatever they hold; they are interchangeable, and so are followers in
-    it."""
+    """Yield searches from a committed record in the smallest ISR that acknowledges it, with some brokers lost. Replicas
+    outside the ISR cannot be elected, whatever they hold; they are interchangeable, and so are followers in it."""
     replicas, members = case.replication_factor, min(case.min_insync_replicas, case.replication_factor)
     instance = _with_brokers_down(replace(case, unclean_election=False), lost, members, registry.load(SCENARIOS)[0])
     kinds: dict[tuple[bool, int], list[int]] = {}

@@ -64,7 +64,7 @@ WITH_ELR = ("4.1", "4.3")
 
 @dataclass(frozen=True, order=True)
 class Case:
-    """The settings of one topic and its producers on which answers depend."""
+    """Those settings of one topic and its producers on which the answers depend."""
 
     protocol: str
     """A generation of the model `kafka`."""

@@ -475,7 +475,7 @@ def left_out(cluster: Cluster) -> list[str]:
 
 
 def reach(finding: Finding) -> str:
-    """Return how far a question was searched: to the end, or to a depth."""
+    """Return how far a question was searched: to the end, to a depth, or not at all (perhaps a rule answers it)."""
     if not finding.parts:
         return "by a rule" if finding.source is Source.RULE else "not searched"
     least = finding.least_depth
@@ -634,7 +634,7 @@ class Row:
 
     @property
     def partitions(self) -> int:
-        """The number of partitions of these topics in the output of kafka-topics.sh --describe."""
+        """The number of partitions of the row's topics in the output of kafka-topics.sh --describe."""
         return sum(len(answer.cluster.partitions) for answer in self.answers)
 
 

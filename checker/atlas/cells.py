@@ -115,7 +115,7 @@ class Cell:
 
     @property
     def order(self) -> tuple[bool, int, int, int, int]:
-        """The sort key: first cells with at most 3 replicas, usual settings, recent generations, grave questions."""
+        """The sort key: at most 3 replicas first, then usual settings, more replicas, recent releases, LOSS, DEFECT."""
         case, replicas = self.case, self.case.replication_factor
         place = RECENT.index(case.protocol) if case.protocol in RECENT else len(RECENT)
         topic = FIRST.get(self.question.topic, len(FIRST))
@@ -158,7 +158,7 @@ def cells() -> tuple[Cell, ...]:
 
 
 def _questions(cluster: ReleasedCluster) -> Iterator[Question]:
-    """Yield the questions about a release, except those about transactions."""
+    """Yield the questions about a release, except that of the topic TRANSACTIONS."""
     yield from map(Question, SIMPLE)
     yield from itertools.starmap(Question, itertools.product(OF_BROKERS, range(MOST_REPLICAS)))
     yield from (Question(Topic.SURVIVES, lost) for lost in range(1, MOST_REPLICAS + 1))

@@ -264,7 +264,7 @@ def _table(view: View, rows: Iterable[Iterable[Content]]) -> Element:
 
 
 def _messages() -> Iterator[Element]:
-    """The places above the rows for messages of the script: the address has an unknown filter, or no row is left."""
+    """The elements for the script's messages above the rows: an unknown filter in the address, or no rows left."""
     yield element("p", "", id="unknown", class_="told", role="status", hidden="")
     clear = element("button", "clear the filters", type="button", id="clear")
     yield element(

@@ -179,7 +179,7 @@ class _Rules(RoleSettings):
         )
 
     def delivery_timeout(self) -> Sequence[Setting[Any]]:
-        """Return delivery.timeout.ms (since 2.1), if given. Raises PropertiesError if it is too short for a request."""
+        """Return a list with delivery.timeout.ms (since 2.1), if given. Raises PropertiesError if it is too short."""
         given = self.given(DELIVERY_TIMEOUT)
         if given is None:
             return []

@@ -252,7 +252,7 @@ def _with_kraft(versions: Versions, *, has_elr: bool) -> _Reading:
 
 
 def _elr(settings: Settings, versions: Versions, eligible_replicas: str | None) -> Setting[bool]:
-    """Return whether the controllers keep eligible leader replicas, with the source. Raises PropertiesError."""
+    """Return whether controllers keep eligible leader replicas, and why. Raises PropertiesError for a contradiction."""
     given, metadata = settings.get(*ELR_VERSION), versions.protocol
     if given and given.value and not metadata.value.has(FIRST_ELR):
         raise PropertiesError(

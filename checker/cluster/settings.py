@@ -178,9 +178,9 @@ class Settings:
         return [setting for setting in self if (setting.role, setting.key) == (role, key)]
 
     def get(self, role: Role, key: str) -> GivenSetting | None:
-        """Return the setting in effect for a key; None if not given. If brokers or clients have different values,
-        the first counts. In KRaft a broker's file does not decide what controllers do, nor a controller's file what
-        brokers do; without a controller's file, a broker's value counts for the controllers only if it is worse."""
+        """Return the setting in effect for a key; None if not given. If brokers or clients have different values, the
+        first counts. In KRaft a broker's file does not decide what controllers do, nor a controller's file what brokers
+        do; without a controller's file, a broker's value counts for controllers only if it is worse (true)."""
         values = self.every(role, key)
         if key in OF_CONTROLLERS and self.controllers:
             values = [given for given in values if given.layer is Layer.CLUSTER or self.is_of_controllers(given)]

@@ -218,7 +218,7 @@ class DiskCarrier(Carrier):
         return 0
 
     def check(self, first: int, last: int) -> None:
-        """Judge the properties in the states of the newest level, piece by piece."""
+        """Judge the properties in the states first..last-1, which are the newest level, piece by piece."""
         assert last == self.visited.count
         if self._phase is Phase.EXPANDING:  # the search was resumed within this level
             return
@@ -239,7 +239,7 @@ class DiskCarrier(Carrier):
         self._results.clear()
 
     def expand(self, first: int, last: int) -> None:
-        """Expand the states of the newest level, piece by piece, and remove duplicates. Raises Full, DiskError."""
+        """Expand the states first..last-1, the newest level, in pieces; remove duplicates. Raises Full, DiskError."""
         assert last == self.visited.count
         if self._phase is not Phase.EXPANDING:  # nothing was to be judged
             self._begin_expanding()
@@ -251,8 +251,7 @@ class DiskCarrier(Carrier):
             self._phase = Phase.NEW
 
     def _expand_piece(self, first: int, at: int, states: NDArray[np.uint64]) -> bool:
-        """Expand a piece of the level's states, from position `first + at` on; return False if the search has to
-        stop."""
+        """Expand a piece of the level's states, from position `first + at` on; return False if the search must stop."""
         context, done, size = self.context, 0, len(states) // self.visited.words
         results = KernelResults(len(context.properties))
         while done < size:

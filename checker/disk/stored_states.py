@@ -232,13 +232,13 @@ class SortedRun:
         self.column.append(states)
 
     def blocks_between(self, low: int, high: int) -> tuple[int, int]:
-        """The blocks that can hold states with hashes low..high-1, as first and last + 1."""
+        """The blocks that can hold states with hashes low..high-1: the first block, and one more than the last."""
         first = int(np.searchsorted(self.firsts, np.uint64(low), "left")) - 1
         last = len(self.firsts) if high >= 1 << 64 else int(np.searchsorted(self.firsts, np.uint64(high), "left"))
         return max(0, first), last
 
     def blocks_in(self, regions: NDArray[np.uint8]) -> Iterator[tuple[int, int]]:
-        """Yield sequences of blocks that can hold states in the marked regions of hashes, as first and last + 1."""
+        """Yield sequences of blocks that can hold states in the marked regions of hashes: first block, last block + 1."""
         heads = (self.firsts >> REGION_SHIFT).astype(np.int64)
         ends = np.append(heads[1:], (1 << REGION_BITS) - 1)
         below = np.concatenate([[0], np.cumsum(regions, dtype=np.int32)])

@@ -101,7 +101,7 @@ class Searched:
 
 
 def search(failure: Failure, session: SearchSession, limits: Limits, traces: TraceWriter) -> Searched:
-    """Search a failure and all changes that end it; write its trace. Raises KeyboardInterrupt."""
+    """Search a failure as it is, and with each change that ends it; write its trace. Raises KeyboardInterrupt."""
     history = failure.history
     if history is None:
         return Searched(failure)
@@ -139,7 +139,7 @@ def _run(
 
 
 def history_of(searched: Searched) -> str:
-    """Return the verdict on the failure's property, with its step: acked_not_lost VIOLATED at step 6."""
+    """Return the verdict on the failure's property, as in acked_not_lost VIOLATED at step 6, or why there is none."""
     if searched.failure.history is None:
         return "not expressed"
     if searched.verdict is None or searched.trace is None:

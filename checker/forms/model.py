@@ -148,7 +148,7 @@ def _reduction(options: Options) -> AskedReduction:
 
 
 def text(run: Run, words: Sequence[str], look: Look) -> str:
-    """Return the text of the screen. `words` are the words of the command, for the next commands."""
+    """Return the text of the screen. `words` are the words of the command, which the next commands repeat."""
     width = look.width
     lines = [*_checked(run, width), "", *_judged(run, width), *range_lines(run.verdicts)]
     lines += _warnings(run, width)
@@ -229,8 +229,7 @@ def _warnings(run: Run, width: int) -> list[str]:
 
 
 def _shown(run: Run) -> str | None:
-    """Return the failing property that is shown: the first in the model with the gravest verdict; None if none
-    fails."""
+    """Return the failing property that is shown: the model's first with the gravest verdict; None if none fails."""
     for word in GRAVEST_FIRST:
         for verdict in run.verdicts:
             if verdict.word is word:
