@@ -127,7 +127,8 @@ def fields_of(change: KnownChange) -> set[str]:
 
 
 def groups(case: Case, most: int = 2) -> Iterator[list[Change]]:
-    """Yield the changes that `_makes_sense` accepts, of up to `most` settings, in lists of equal size, small first."""
+    """Yield the changes that `_makes_sense` accepts, of up to `most` settings, in lists of equal `size`, small
+    first."""
     settings = list(_settings(case))
     for count in range(1, most + 1):
         changes = [

@@ -263,7 +263,7 @@ def asked_instead(case: Case, question: Question) -> tuple[Case, Question]:
 
 
 def _survival_of_fewer(case: Case, lost: int) -> tuple[Case, Question]:
-    """Return the question without a replica outside the smallest ISR or, if there is none, a lost one (BROKER_LESS)."""
+    """Return the case and question without one replica: outside the smallest ISR, or else lost (rule BROKER_LESS)."""
     replicas, least = case.replication_factor, min(case.min_insync_replicas, case.replication_factor)
     if least == replicas:
         least, lost = least - 1, max(0, lost - 1)

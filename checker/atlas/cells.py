@@ -115,7 +115,8 @@ class Cell:
 
     @property
     def order(self) -> tuple[bool, int, int, int, int]:
-        """The sort key: at most 3 replicas first, then usual settings, more replicas, recent releases, LOSS, DEFECT."""
+        """The sort key: first at most 3 replicas, then usual settings, then more replicas (up to 3), then recent
+        generations, then the questions LOSS and DEFECT."""
         case, replicas = self.case, self.case.replication_factor
         place = RECENT.index(case.protocol) if case.protocol in RECENT else len(RECENT)
         topic = FIRST.get(self.question.topic, len(FIRST))

@@ -238,7 +238,7 @@ class SortedRun:
         return max(0, first), last
 
     def blocks_in(self, regions: NDArray[np.uint8]) -> Iterator[tuple[int, int]]:
-        """Yield sequences of blocks that can hold states in the marked regions of hashes: first block, last block + 1."""
+        """Yield sequences of blocks that can hold states in marked regions of hashes, each as first and last + 1."""
         heads = (self.firsts >> REGION_SHIFT).astype(np.int64)
         ends = np.append(heads[1:], (1 << REGION_BITS) - 1)
         below = np.concatenate([[0], np.cumsum(regions, dtype=np.int32)])

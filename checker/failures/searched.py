@@ -139,7 +139,7 @@ def _run(
 
 
 def history_of(searched: Searched) -> str:
-    """Return the verdict on the failure's property, as in acked_not_lost VIOLATED at step 6, or why there is none."""
+    """Return the verdict on the failure's property, as in acked_not_lost VIOLATED at step 6, or why it is missing."""
     if searched.failure.history is None:
         return "not expressed"
     if searched.verdict is None or searched.trace is None:

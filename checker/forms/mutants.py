@@ -258,7 +258,7 @@ class _Hunt(Search):
                     yield Failure(prop.name, word, finding.path)
 
     def worse_failure(self) -> Failure | None:
-        """Return the failure with the shortest path of those graver than the `known` ones; None if there is none."""
+        """Return the failure with the shortest path of those graver than the `known` ones; None if no failure is."""
         known = self.known or {}
         worse = [failure for failure in self.failures() if failure.is_worse_than(known.get(failure.name))]
         return min(worse, key=lambda failure: failure.path.depth, default=None)
