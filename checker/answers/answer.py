@@ -127,8 +127,8 @@ def fields_of(change: KnownChange) -> set[str]:
 
 
 def groups(case: Case, most: int = 2) -> Iterator[list[Change]]:
-    """Yield the changes that `_makes_sense` accepts, of up to `most` settings, in lists of equal `size`, small
-    first."""
+    """Yield the changes that `_makes_sense` accepts, of up to `most` settings, in lists of equal `size`, smallest
+    first, which is the order in which they are tried."""
     settings = list(_settings(case))
     for count in range(1, most + 1):
         changes = [
@@ -317,7 +317,8 @@ class Answer:
     @property
     def tolerated(self) -> int | None:
         """How many brokers, whichever they are, can be lost for good without the loss of a committed record while the
-        ISR is as small as acks=all allows; None if unknown. With one replica it is 0, and needs no search."""
+        ISR is as small as acks=all allows; None if unknown. With one replica it is 0, whatever acks is, and needs no
+        search."""
         if self.case.replication_factor == 1 and self.loss is not None:
             return 0
         for lost, finding in enumerate(about_brokers(self.findings, Topic.SURVIVES)):

@@ -230,7 +230,7 @@ def _advised(answer: Answer, asking: Asking, shares: _Shares) -> Answer:
 
 
 def _tried(change: Change, case: Case, asking: Asking, share: float) -> Tried:
-    """Search the changed case: can it lose records and, if not, can it lose some with one broker? Return both."""
+    """Search the changed case: can it lose records and, if not, can it if one broker is lost? Return both findings."""
     changed = change.of(case)
     tried = Tried(change, asking.ask(changed, LOSS, share))
     if changed.acks != "all" or not tried.is_cure:

@@ -97,7 +97,7 @@ def written(instance: Instance) -> str:
 
 
 def search_of(says: str, instance: Instance, prop: str, depth: int | None = None, **fields: Any) -> Search:
-    """Return the search of an instance for a failure of `prop`; `says` names faults, `fields` are further fields."""
+    """Return the search of an instance for a failure of `prop`; `says` names faults, `fields` has its other fields."""
     return Search(says, instance.model.name, instance.protocol.name, written(instance), prop, depth, **fields)
 
 
@@ -129,7 +129,7 @@ def _is_repaired_by_generation(failure: Failure) -> bool:
 
 @cache
 def _repairs() -> tuple[Mapping[tuple[str, int], int], frozenset[str]]:
-    """Return the `mistakes` that are repaired by switches, and the switches that only a later generation repairs."""
+    """Return the `mistakes` that are repaired by switches, and the switches that a later generation repairs."""
     switches: dict[tuple[str, int], int] = {}
     by_generation: set[str] = set()
     for failure in failures():
@@ -144,7 +144,7 @@ def _repairs() -> tuple[Mapping[tuple[str, int], int], frozenset[str]]:
 
 
 def repairs(protocol: str, values: Mapping[str, int]) -> dict[str, int]:
-    """Return the repaired values of the mistaken switches in a generation, in which `values` replace its own values."""
+    """Return the repaired values of a generation's mistaken switches; `values` replace the generation's own values."""
     present = dict(MODEL.instance(protocol).configuration.items()) | dict(values)
     repaired_values = {switch: _repairs()[0].get((switch, value)) for switch, value in present.items()}
     return {
@@ -211,7 +211,7 @@ def repaired(case: Case) -> Case:
 
 def isolated(case: Case, failure: Failure) -> dict[str, int]:
     """Return the switches with which one failure of Kafka's replication is searched alone: its own mistake is as in the
-    case, every other known mistake is repaired, and all other switches are as in its known history."""
+    case, every other known mistake is repaired, and all other switches are as in the failure's known history."""
     history = failure.history
     assert history is not None
     own = {switch for switch, _ in mistakes(failure.name)}
@@ -262,7 +262,7 @@ def _searches(case: Case, question: Question) -> list[Search]:
 
 
 def depth_of(replicas: int, depth: int | None = None) -> int | None:
-    """Return `depth` (None: to the end); with more than three replicas, at most their depth in DEPTH_OF_MANY."""
+    """Return `depth` (None: to the end), but with more than three replicas at most what DEPTH_OF_MANY allows."""
     if replicas <= SEARCHED_WHOLE:
         return depth
     most = DEPTH_OF_MANY[min(replicas, max(DEPTH_OF_MANY))]

@@ -134,7 +134,7 @@ replica multiplies the states."""
 
 def _without_operators(case: Case, question: Question) -> Case:
     """Replace 4.3 by 4.1 or, without eligible leader replicas, both by 4.0: they differ only in when a reassignment
-    ends and what a broker's report of a directory does. Both follow acts of operators, which are not searched."""
+    ends and what a broker's report of a directory does. Both follow acts of operators, which these searches lack."""
     if question.topic is Topic.DEFECT or case.protocol not in WITH_ELR:
         return case
     if case.has_elr:
@@ -180,7 +180,8 @@ def _without_resends(case: Case, question: Question) -> Case:
 
 
 def _above(case: Case, _: Question) -> Case:
-    """Set a too great min.insync.replicas to one above the replicas: both values refuse every write."""
+    """Set min.insync.replicas to the replicas plus one if it is more: no ISR has so many members, so all writes
+    fail."""
     return replace(case, min_insync_replicas=min(case.min_insync_replicas, case.replication_factor + 1))
 
 
@@ -263,7 +264,8 @@ def asked_instead(case: Case, question: Question) -> tuple[Case, Question]:
 
 
 def _survival_of_fewer(case: Case, lost: int) -> tuple[Case, Question]:
-    """Return the case and question without one replica: outside the smallest ISR, or else lost (rule BROKER_LESS)."""
+    """Return the question for one replica less, by the rule BROKER_LESS: without a replica outside the smallest ISR or,
+    if all are in it, without a lost one."""
     replicas, least = case.replication_factor, min(case.min_insync_replicas, case.replication_factor)
     if least == replicas:
         least, lost = least - 1, max(0, lost - 1)

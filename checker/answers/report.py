@@ -509,7 +509,7 @@ def available(findings: Mapping[Question, Finding]) -> str:
 
 
 def _works_with(findings: Mapping[Question, Finding], topic: Topic) -> tuple[str, str]:
-    """Return two texts: the numbers of brokers down (0, 1, 2), and for each if writes or reads work (yes, yes, no)."""
+    """Return two texts: the numbers of brokers down (0, 1, 2), and whether writes or reads work then (yes, yes, no)."""
     of_brokers = about_brokers(findings, topic)
     return ", ".join(map(str, range(len(of_brokers)))), ", ".join(map(works, of_brokers))
 

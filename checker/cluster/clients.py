@@ -179,7 +179,8 @@ class _Rules(RoleSettings):
         )
 
     def delivery_timeout(self) -> Sequence[Setting[Any]]:
-        """Return a list with delivery.timeout.ms (since 2.1), if given. Raises PropertiesError if it is too short."""
+        """Return a list: delivery.timeout.ms (since 2.1), if given. Raises PropertiesError if too short for a
+        request."""
         given = self.given(DELIVERY_TIMEOUT)
         if given is None:
             return []

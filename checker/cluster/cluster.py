@@ -209,8 +209,8 @@ def _cluster(
 
 
 def _shown_default(topics: Sequence[DescribedTopic], versions: Versions) -> str | None:
-    """Return the place of the topic's line in the output of kafka-topics, if the line would show any
-    min.insync.replicas but the default; else None. kafka-topics shows what a topic inherits from brokers, unless it
+    """Return the place of the topic's line in the output of kafka-topics, if the line shows by saying nothing that
+    min.insync.replicas has its default; else None. kafka-topics shows what a topic inherits from brokers, unless it
     reads ZooKeeper (--zookeeper, before 3.0)."""
     can_inherit = topics and (versions.has_kraft or versions.release.has("3.0"))
     return topics[0].shows_inherited if can_inherit else None

@@ -99,7 +99,7 @@ def _name(column: str) -> str:
 
 
 def _alike(rows: Mapping[str, Sequence[Row]], width: int) -> list[tuple[str, Sequence[Row]]]:
-    """Join consecutive generations whose rows have equal text on a screen of this width; return names and rows."""
+    """Join consecutive generations whose rows have equal text at this width; return each group's name and rows."""
     groups: list[tuple[list[str], Sequence[Row]]] = []
     for column, own in rows.items():
         if groups and _lines("", groups[-1][1], width) == _lines("", own, width):

@@ -258,7 +258,8 @@ class _Hunt(Search):
                     yield Failure(prop.name, word, finding.path)
 
     def worse_failure(self) -> Failure | None:
-        """Return the failure with the shortest path of those graver than the `known` ones; None if no failure is."""
+        """Return the failure with the shortest path (the first of several) among those that are graver than the `known`
+        failures; None if no failure is graver."""
         known = self.known or {}
         worse = [failure for failure in self.failures() if failure.is_worse_than(known.get(failure.name))]
         return min(worse, key=lambda failure: failure.path.depth, default=None)
