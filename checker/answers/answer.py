@@ -1,4 +1,4 @@
-"""The answer for one cluster: what the searches have shown, which changes help, and the first line that says it.
+"""The answer for one cluster: what the searches have shown, which changes help, and the answer's first line.
 
 Changes with fewer settings come first; then changes of clients before those of topics, and these before those of
 brokers; then changes that take effect at once before those that need a restart.
@@ -87,8 +87,8 @@ class Change:
 
     @property
     def size(self) -> tuple[int, list[int], int]:
-        """The sort key: the number of settings; their owners, as places in OWNERS, greatest first; and the number of
-        settings whose change does not take effect at once."""
+        """The sort key: the number of settings; their owners, as places in OWNERS (producer, topic, broker), greatest
+        first; and how many of the settings do not take effect at once."""
         owners = sorted((OWNERS.index(setting.owner) for setting in self.settings), reverse=True)
         return len(self.settings), owners, sum(not setting.how.startswith(OF_TOPIC) for setting in self.settings)
 
@@ -120,14 +120,15 @@ FIELDS = {
 
 
 def fields_of(change: KnownChange) -> set[str]:
-    """Return the fields of a `Case` that a change in the library of known failures sets; none for a repair of Kafka."""
+    """Return the fields of a `Case` that a change from the library of known failures sets; empty for a repair."""
     if change.kind is not ChangeKind.SETTING:
         return set()
     return {FIELDS[entry] for entry in pairs(change.change) if entry in FIELDS}
 
 
 def groups(case: Case, most: int = 2) -> Iterator[list[Change]]:
-    """Yield the sensible changes of at most `most` settings, in lists of equal `Change.size`, smallest first."""
+    """Yield the changes that `_makes_sense` accepts, of up to `most` settings, in lists of equal `size`, smallest
+    first, which is the order in which they are tried."""
     settings = list(_settings(case))
     for count in range(1, most + 1):
         changes = [
@@ -208,7 +209,7 @@ def why_open(finding: Finding) -> str:
 
 
 def about_brokers(findings: Mapping[Question, Finding], topic: Topic) -> list[Finding]:
-    """Return the findings about a topic by brokers: 0, 1, ... down (WRITES, READS) or 1, 2, ... lost (SURVIVES)."""
+    """Return the findings for a topic, by the number of brokers that are down (WRITES, READS) or lost (SURVIVES)."""
     return [findings[question] for question in sorted(findings) if question.topic is topic]
 
 
@@ -225,7 +226,7 @@ class Tried:
 
     @property
     def is_gone(self) -> bool:
-        """Whether the searches decided that, with the change, the failure to be prevented does not happen."""
+        """Whether the searches decided that, with the change, the failure that it should prevent does not happen."""
         return self.finding.is_known and not self.finding.fails
 
     @property
@@ -273,7 +274,7 @@ class Exposure:
 
     @property
     def is_shown(self) -> bool:
-        """Whether the search found this known failure, and not only a failure that the settings permit anyway."""
+        """Whether the finding shows this known failure; a failure that the settings permit anyway does not count."""
         return is_exposed(self.failure, self.finding)
 
 
@@ -316,8 +317,8 @@ class Answer:
     @property
     def tolerated(self) -> int | None:
         """How many brokers, whichever they are, can be lost for good without the loss of a committed record while the
-        ISR is as small as acks=all allows; None if that is unknown. With one replica the number is 0, whatever acks is,
-        and needs no search."""
+        ISR is as small as acks=all allows; None if unknown. With one replica it is 0, whatever acks is, and needs no
+        search."""
         if self.case.replication_factor == 1 and self.loss is not None:
             return 0
         for lost, finding in enumerate(about_brokers(self.findings, Topic.SURVIVES)):
@@ -365,7 +366,7 @@ class Answer:
 
     @property
     def why_undecidable(self) -> str | None:
-        """Why no search can answer for this cluster, as its files or its release show before any search; else None."""
+        """Why the files or the release of this cluster rule out an answer by any search; None if they do not."""
         cluster = self.cluster
         if cluster.given_roles == {Role.CONSUMER}:
             return "a consumer's settings alone decide nothing about records; give the topic's and the producers' files"
@@ -414,7 +415,7 @@ class Answer:
 
     @property
     def nearest(self) -> Kind:
-        """The kind of the answer about the searched generation: that of the cluster, or the nearest with a model."""
+        """The kind of the answer for the searched generation, which may be only the nearest one to the cluster's."""
         if self.why_broken is not None:
             return Kind.BROKEN
         if (self.loss is not None and self.loss.fails) or self.loses_with_one_broker:
@@ -429,7 +430,7 @@ class Answer:
         return self.line_of(self.kind)
 
     def line_of(self, kind: Kind) -> str:
-        """The first line of the answer to this cluster, if the answer is of this kind."""
+        """The first line of the answer for this cluster, if the answer is of the given kind."""
         match kind:
             case Kind.BROKEN:
                 return f"Broken: no acks=all write can be acknowledged, because {self.why_broken}"
@@ -499,7 +500,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Doctored:
-    """The answers of a command, with all that the report on them needs (--report)."""
+    """The answers of one `isrcheck doctor` command, with all that the report on them needs (--report)."""
 
     answers: Sequence[Answer]
     files: Mapping[Path, str]
@@ -509,9 +510,9 @@ class Doctored:
 
 
 def code_of(answers: Sequence[Answer], fail_on: Collection[str], *, strict: bool) -> int:
-    """Return the gravest exit code of the answers: 12, then 3, then 0. With `strict`, a loss that the settings allow
-    gives 12 too. If `fail_on` names kinds of answers, only the named kinds and BROKEN give 12; UNKNOWN gives 3, if it
-    is named."""
+    """Return the gravest exit code of the answers: 12 (a promise is broken), else 3 (undecided), else 0. With `strict`,
+    a loss that the settings allow gives 12 too. If `fail_on` names kinds of answers, only these kinds and BROKEN give
+    12; UNKNOWN gives 3 if it is named."""
     if not fail_on:
         codes = {answer.code for answer in answers}
         if strict and any(answer.kind is Kind.CAN_LOSE for answer in answers):

@@ -69,11 +69,11 @@ Expected = tuple[Case, Question, float]
 
 
 class Answerer(Protocol):
-    """Answers questions about cases, by search or from the record of the atlas; `expect` announces the questions."""
+    """Answers questions about cases, by search or from the record of the atlas; questions may be announced first."""
 
     def expect(self, questions: Sequence[Expected], limits: Limits, reserve: float, part: float) -> None:
-        """Begin to answer the questions, in this order, if several searches can run side by side. These questions, and
-        later questions of the weight `reserve`, share the fraction `part` of the time that the command has left."""
+        """Begin the searches for these questions, in this order, if several can run side by side. The questions, and
+        later ones of the total weight `reserve`, share the fraction `part` of the command's remaining time."""
 
     def answer(self, case: Case, question: Question, limits: Limits) -> Finding:
         """Answer a question about a case. Raises KeyboardInterrupt if Ctrl-C was pressed before the search begins."""
@@ -84,7 +84,7 @@ class Answerer(Protocol):
 
 @dataclass
 class Asking:
-    """Asks questions about cases within the time of the command, each only once, and keeps the answers."""
+    """Asks questions about cases, each only once and within the time of the command, and keeps the answers."""
 
     answerer: Answerer
     limits: Limits = field(default_factory=Limits)
@@ -125,7 +125,7 @@ class Asking:
         return finding
 
     def availability(self, case: Case) -> dict[Question, Finding]:
-        """Return, for each question, whether writes or reads work with 0, 1, ... brokers down."""
+        """Return the findings on whether writes and reads work with 0, 1, ... brokers down, by question."""
         return {question: self.ask(case, question) for question in _about_brokers(case)}
 
 
@@ -201,7 +201,8 @@ class _Shares:
 
 
 def _advised(answer: Answer, asking: Asking, shares: _Shares) -> Answer:
-    """Return the answer with the smallest changes of settings that prevent lost records, as searches show."""
+    """Return the answer with the smallest `changes` of settings with which searches find no lost record, or with the
+    reason why there is no change; return it as it is if no record can be lost."""
     case = answer.case
     if answer.loss is None or not (answer.loss.fails or answer.loses_with_one_broker):
         return answer
@@ -229,7 +230,7 @@ def _advised(answer: Answer, asking: Asking, shares: _Shares) -> Answer:
 
 
 def _tried(change: Change, case: Case, asking: Asking, share: float) -> Tried:
-    """Search the case with a change: are acknowledged records lost? If not, are any lost when one broker is lost?"""
+    """Search the changed case: can it lose records and, if not, can it if one broker is lost? Return both findings."""
     changed = change.of(case)
     tried = Tried(change, asking.ask(changed, LOSS, share))
     if changed.acks != "all" or not tried.is_cure:
@@ -238,7 +239,7 @@ def _tried(change: Change, case: Case, asking: Asking, share: float) -> Tried:
 
 
 def _smallest(changes: Iterable[Change]) -> list[Change]:
-    """Return, of the changes that set the same settings to different values, only the first."""
+    """Return, for each combination of settings that the changes set, the first change that sets it."""
     first: dict[tuple[str, ...], Change] = {}
     for change in changes:
         first.setdefault(tuple(setting.key for setting in change.settings), change)
@@ -246,8 +247,8 @@ def _smallest(changes: Iterable[Change]) -> list[Change]:
 
 
 def _with_settings(exposure: Exposure, case: Case, asking: Asking, shares: _Shares) -> Exposure:
-    """Return the exposure with all changes of one setting that avoid the failure, the smallest first. Settings that the
-    library names for the failure are tried first, all others only if none of these helps."""
+    """Return the exposure with, as `avoided_by`, the single settings that avoid the failure, the smallest change first:
+    those that the library names for the failure or, only if none of them helps, all others."""
     question = Question(Topic.DEFECT, name=exposure.failure.name)
     for is_named in (True, False):
         helping: dict[str, Tried] = {}
@@ -266,7 +267,8 @@ def _with_settings(exposure: Exposure, case: Case, asking: Asking, shares: _Shar
 
 
 def _changes(exposure: Exposure, case: Case, *, is_named: bool) -> Iterator[Change]:
-    """Yield changes of one setting that may avoid a failure: of settings that the library names, or of all others."""
+    """Yield changes of one setting that may avoid the failure of an exposure. If `is_named`, only settings that the
+    library of known failures names for the failure are changed, otherwise only the others."""
     if not exposure.is_shown or exposure.is_of_disks:
         return
     named_there = {field for change in exposure.failure.changes for field in fields_of(change)}
@@ -288,8 +290,8 @@ MOST_PROCESSES = 4
 
 
 def answerer_of(options: Options, opening: OpenSession, left: Callable[[], float | None]) -> Answerer:
-    """Return the answerer for the questions of a command, which has `left()` seconds left. Raises UsageError for an
-    entry of --set that is no budget."""
+    """Return the `Answerer` for a command that has `left()` seconds left. Raises UsageError for an entry of --set that
+    is neither a number of faults nor a size."""
     searches = Searches(opening, budgets_of(options.model.settings), left)
     return searches if searches.budgets or options.cluster.fresh else FromTheAtlas(searches)
 
@@ -318,14 +320,14 @@ class FromTheAtlas:
     """Answers from the record of the atlas, otherwise by search; reports once if the record is outdated or damaged."""
 
     def __init__(self, searches: Answerer, record: Record | None = None) -> None:
-        """Without a `record`, the record in the package is used."""
+        """`searches` answers what the record does not. Without a `record`, the record in the package is used."""
         self.searches = searches
         self.recorded = Recorded(record)
         self._findings: dict[tuple[Case, Question], Finding | None] = {}
         self._is_announced = False
 
     def expect(self, questions: Sequence[Expected], limits: Limits, reserve: float, part: float) -> None:
-        """Begin the searches for the questions that the atlas does not answer."""
+        """Begin the searches for the questions that the atlas does not answer (see `Answerer.expect`)."""
         lacking = [expected for expected in questions if self._find(*expected[:2], limits) is None]
         self.searches.expect(lacking, limits, reserve, part)
 
@@ -363,7 +365,7 @@ class Searches:
         self.several: SideBySide | None = None
 
     def expect(self, questions: Sequence[Expected], limits: Limits, reserve: float, part: float) -> None:
-        """Begin the searches for these questions, side by side if possible."""
+        """Begin the searches for these questions, side by side if possible (see `Answerer.expect`)."""
         count = min(limits.threads, MOST_PROCESSES)
         if self.searcher is None and (count == 1 or len(questions) <= 1):
             return
@@ -454,7 +456,7 @@ def run(options: Options, opening: OpenSession) -> CommandResult:
 
 
 def _read(options: Options) -> Reading:
-    """Read the cluster; a file that is given without a role, such as broker, may be the output of a Kafka tool."""
+    """Read the cluster from the command's files; one without a role (broker, ...) may be the output of a Kafka tool."""
     cluster = options.cluster
     files, described = [], list(cluster.describe)
     words = [options.model.target, *options.model.rest] if options.form.name == DOCTOR else []
@@ -469,8 +471,8 @@ def _read(options: Options) -> Reading:
 
 
 def _traces(options: Options, answers: Sequence[Answer]) -> tuple[dict[Path, str], str]:
-    """Write the histories of a single answer as traces; return the files with what each shows, and the error if one
-    could not be written. This needs the model, so it is done only with --details, --fresh, --out or --report."""
+    """Write the histories of a single answer as trace files, only with --details, --fresh, --out or --report, as this
+    needs the model. Return the files, each with what it shows, and an error text if one could not be written."""
     is_asked = options.output.details or options.cluster.fresh or "--out" in options.words or options.own.get("report")
     if len(answers) != 1 or not is_asked:
         return {}, ""

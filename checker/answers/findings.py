@@ -112,7 +112,7 @@ class Result:
 
     @classmethod
     def not_begun(cls, prop: str, why: str) -> Result:
-        """The result of a search that ended before its first state; `why` is the word for what stopped it."""
+        """The result of a search that ended before its first state; `why` is what stopped it, a key of WHY_STOPPED."""
         return cls(prop, Word.UNDECIDED, None, -1, is_exhausted=False, states=0, stopped=why)
 
     @property
@@ -170,20 +170,20 @@ class Finding:
 
     @property
     def least_depth(self) -> int | None:
-        """The least depth to which a search judged all states, -1 if it judged none; None if all went to the end."""
+        """The least depth to which one of the searches judged all states, -1 for none; None if all went to the end."""
         return min((result.judged for _, result in self.parts if not result.is_exhausted), default=None)
 
 
 def is_exposed(failure: Failure, finding: Finding) -> bool:
-    """Whether a finding shows that a cluster is exposed to a known failure. A cluster whose settings do not make the
-    promise that the failure breaks is not exposed."""
+    """Whether a finding shows that a cluster is exposed to a known failure. The cluster is not exposed if its settings
+    do not make the promise that the failure breaks."""
     if finding.word is Word.PERMITTED:
         return failure.history is not None and failure.history.verdict == Word.PERMITTED.value
     return finding.fails
 
 
 def is_open(failure: Failure, finding: Finding) -> bool:
-    """Whether it is open if a cluster is exposed: no answer, or a search to fewer steps than the failure takes."""
+    """Whether exposure to a failure is undecided: no answer, or a search to fewer steps than the failure takes."""
     if finding.word is not Word.NO_VIOLATION or failure.history is None:
         return not finding.is_known
     return finding.least_depth is not None and finding.least_depth < failure.history.depth
@@ -196,9 +196,9 @@ def without_search(word: Word, why: str) -> Finding:
 
 def assembled(searches: Sequence[Search], result_of: Callable[[int], Result | None]) -> Finding | None:
     """Return the finding of searches that are made in order until one finds a failure; None if a result is missing.
-    `result_of` takes the position of a search. A witness is a search that must reach a goal. If no search finds a
-    failure, but a witness does not reach its goal, the finding is UNDECIDED: the behaviour in question cannot happen
-    within the bounds, so the searches show nothing."""
+    `result_of` returns the result of the search at a position. A witness is a search that must reach a goal. If no
+    search finds a failure, but a witness does not reach its goal, the finding is UNDECIDED: the behaviour in question
+    cannot happen within the bounds, so the searches show nothing."""
     made: list[Searched] = []
     for position, search in enumerate(searches):
         result = result_of(position)
@@ -247,7 +247,7 @@ def _why_vacuous(search: Search, result: Result) -> str:
 
 @cache
 def instance_of(model: str, protocol: str, configuration: str) -> Instance:
-    """The instance of a model with these configuration entries, given as on the command line. Raises UsageError."""
+    """The instance of a model with these entries, given as on the command line. Raises UsageError for a wrong entry."""
     loaded, _ = registry.load(model)
     texts = pairs(configuration)
     for name in texts:

@@ -1,21 +1,20 @@
-"""Plans the searches that answer a question, and witnesses: searches which show that the behaviour in question can
-happen.
+"""Plans the searches that answer a question, and witnesses, which show that the behaviour in question can happen.
 
-Which generation is searched: as it is (questions DEFECT, TRANSACTIONS), or with Kafka's known mistakes repaired (all
-other questions). A mistake is the value of a switch of the generation. The library of known failures
-(models/kafka/failures) has an instance with each failure and a repaired instance; the switches in which these two
-differ are mistakes.
+Which generation is searched: for the questions DEFECT and TRANSACTIONS the generation as it is, for all other questions
+the generation with Kafka's known mistakes repaired. A mistake is the value of a switch of the generation. The library
+of known failures (models/kafka/failures) has an instance with each failure and a repaired instance; the switches in
+which these two differ are mistakes.
 
-What is searched: first each mechanism that Kafka has by default alone, to the end for up to three replicas; then all of
-them together, to a depth. A search to the end within these bounds costs at most a few processor seconds. A known
+What is searched: first each mechanism that is on in Kafka by default, alone, to the end for up to three replicas; then
+all of them together, to a depth. A search to the end within these bounds costs at most a few processor seconds. A known
 failure is searched alone, within its own bounds and with the settings of the case: its own mistake is as in the case,
 every other known mistake is repaired.
 
-What a witness must reach: a search without an acknowledged record, or without a fault after it, finds no loss whatever
-the protocol is. So the witness of a search, within the same bounds, has to reach the goals of the model
-`kafka_scenarios` that apply (models/kafka/scenarios.py), or the goals of the model `transactions`; otherwise the answer
-is undecided (findings.py). Two kinds of searches need no witness: a search with fewer replicas than the case, as it
-only supplements another search, and a search that is itself for a goal (WRITES, READS, SURVIVES).
+What a witness must reach: a search with no acknowledged record, or with no fault after it, finds no loss whatever the
+protocol is. So the witness of a search, within the same bounds, has to reach the goals of the model `kafka_scenarios`
+that apply (models/kafka/scenarios.py), or the goals of the model `transactions`; otherwise the answer is undecided
+(findings.py). Two kinds of searches need no witness: a search with fewer replicas than the case, as it only supplements
+another search, and a search that is itself for a goal (WRITES, READS, SURVIVES).
 """
 
 from __future__ import annotations
@@ -75,7 +74,7 @@ class Family(Enum):
 
 @cache
 def family(protocol: str, model: str = KAFKA) -> Family:
-    """How the ISR is changed in a generation of `kafka`, or of a model that has the switches of `kafka`."""
+    """Return how the ISR is changed in a generation of `kafka`, or of another model with the switches of `kafka`."""
     configuration = registry.load(model)[0].instance(protocol).configuration
     if configuration.CONTROLLER == Controller.KRAFT:
         return Family.KRAFT
@@ -83,7 +82,7 @@ def family(protocol: str, model: str = KAFKA) -> Family:
 
 
 def numbers(model: Model, texts: Mapping[str, str]) -> dict[str, int]:
-    """Return the numbers that stand for the values of entries given as text. Raises UsageError."""
+    """Return, by name, the number that the model has for each entry whose value is given as text. Raises UsageError."""
     return {name: parse(name, model.entries[name], text) for name, text in texts.items()}
 
 
@@ -98,7 +97,7 @@ def written(instance: Instance) -> str:
 
 
 def search_of(says: str, instance: Instance, prop: str, depth: int | None = None, **fields: Any) -> Search:
-    """Return the search of an instance for a failure of `prop`; `says` names faults, `fields` has further fields."""
+    """Return the search of an instance for a failure of `prop`; `says` names faults, `fields` has its other fields."""
     return Search(says, instance.model.name, instance.protocol.name, written(instance), prop, depth, **fields)
 
 
@@ -110,7 +109,7 @@ def of_instance(search: Search, instance: Instance, **changes: Any) -> Search:
 
 @cache
 def mistakes(name: str) -> Mapping[tuple[str, int], int]:
-    """Return the repaired value for each (switch, mistaken value) in which a known failure differs from its repairs."""
+    """Return the repaired value of each (switch, mistaken value) that a known failure has and its repairs change."""
     failure = named(name)
     history, repaired_values = failure.history, dict[tuple[str, int], int]()
     if history is None or history.model not in (KAFKA, LIVENESS):
@@ -130,7 +129,7 @@ def _is_repaired_by_generation(failure: Failure) -> bool:
 
 @cache
 def _repairs() -> tuple[Mapping[tuple[str, int], int], frozenset[str]]:
-    """Return the `mistakes` of all failures together, and the switches that a later generation repairs."""
+    """Return the `mistakes` that are repaired by switches, and the switches that a later generation repairs."""
     switches: dict[tuple[str, int], int] = {}
     by_generation: set[str] = set()
     for failure in failures():
@@ -145,7 +144,7 @@ def _repairs() -> tuple[Mapping[tuple[str, int], int], frozenset[str]]:
 
 
 def repairs(protocol: str, values: Mapping[str, int]) -> dict[str, int]:
-    """Return the repaired values of the mistaken switches in a generation with `values` in place of its own values."""
+    """Return the repaired values of a generation's mistaken switches; `values` replace the generation's own values."""
     present = dict(MODEL.instance(protocol).configuration.items()) | dict(values)
     repaired_values = {switch: _repairs()[0].get((switch, value)) for switch, value in present.items()}
     return {
@@ -166,9 +165,9 @@ effect."""
 
 @cache
 def _mechanisms_of_mistakes() -> Mapping[str, frozenset[str]]:
-    """Return, for each mistaken switch, the mechanisms (of MECHANISMS) without which the mistake has no effect: all
-    that every history with the mistake uses. Failures that a later generation repairs are left out, because that
-    generation may repair more than the mistake."""
+    """Return, for each switch with a mistake, the mechanisms (of MECHANISMS) that every known history of the mistake
+    uses: without them it has no effect. Failures that a later generation repairs are left out, because that generation
+    may repair more than the mistake."""
     needs: dict[str, frozenset[str]] = {}
     for failure in failures():
         if failure.history is not None and not _is_repaired_by_generation(failure):
@@ -178,7 +177,7 @@ def _mechanisms_of_mistakes() -> Mapping[str, frozenset[str]]:
 
 
 def effective(values: Mapping[str, int]) -> dict[str, int]:
-    """Return the values without each switch that is a mistake of a mechanism which the other values switch off."""
+    """Return the values without the switches of mechanisms that `values` switch off: those have no effect."""
     needs = _mechanisms_of_mistakes()
     return {
         name: value for name, value in values.items() if all(values.get(mechanism) for mechanism in needs.get(name, ()))
@@ -211,9 +210,8 @@ def repaired(case: Case) -> Case:
 
 
 def isolated(case: Case, failure: Failure) -> dict[str, int]:
-    """The values of switches with which one failure of Kafka's replication is searched alone: its own mistake is as in
-    the case, every other known mistake is repaired, and all other switches are as in the known history of the
-    failure."""
+    """Return the switches with which one failure of Kafka's replication is searched alone: its own mistake is as in the
+    case, every other known mistake is repaired, and all other switches are as in the failure's known history."""
     history = failure.history
     assert history is not None
     own = {switch for switch, _ in mistakes(failure.name)}
@@ -264,7 +262,7 @@ def _searches(case: Case, question: Question) -> list[Search]:
 
 
 def depth_of(replicas: int, depth: int | None = None) -> int | None:
-    """Return `depth`, limited as DEPTH_OF_MANY says if there are more than three replicas (None: to the end)."""
+    """Return `depth` (None: to the end), but with more than three replicas at most what DEPTH_OF_MANY allows."""
     if replicas <= SEARCHED_WHOLE:
         return depth
     most = DEPTH_OF_MANY[min(replicas, max(DEPTH_OF_MANY))]
@@ -281,7 +279,7 @@ def settings_of(case: Case, replicas: int) -> dict[str, int]:
 
 
 def with_replicas(search: Search, case: Case, replicas: int, least: int | None = None) -> Search:
-    """Note in a search with fewer replicas why it answers for the case; `least` is its own min.insync.replicas."""
+    """Return a search that notes why it answers for a case with more replicas; `least` is its min.insync.replicas."""
     rule, says = instead_of(case, replicas, case.min_insync_replicas if least is None else least)
     return replace(search, says=search.says + says, rule=rule)
 
@@ -322,7 +320,7 @@ def _losses(case: Case) -> Iterator[Search]:
 
 
 def _mechanisms(controller: Family, case: Case, replicas: int) -> Iterator[_Bounds]:
-    """Yield faults and bounds of the searches for a lost record: faults of brokers, and what Kafka does by default."""
+    """Yield faults, entries and depths of searches for a lost record: broker faults, and what Kafka does by default."""
     moves = int(case.leader_rebalance)
     and_moves = ", leadership moves" * moves
     if controller is Family.WRITTEN:
@@ -380,7 +378,7 @@ def _one_fault(case: Case, topic: Topic) -> Iterator[Search]:
 
 
 def _flushed(case: Case, failures: int) -> dict[str, int]:
-    """The entries for flush.messages=1, if the case has it: a loss of power then loses no data, so it is a crash."""
+    """The entries for flush.messages=1, if the case has it: then a loss of power loses no data, so it is a crash."""
     return {"flush_interval_messages": 1, "crashes": failures} if case.flushes_every_message else {}
 
 
@@ -403,7 +401,8 @@ def _power_of_all(case: Case) -> Iterator[Search]:
 
 
 def fewest_copies(case: Case) -> Iterator[tuple[int, int]]:
-    """Yield (replicas, min.insync.replicas) for searches in which all brokers lose power: the least and the case's."""
+    """Yield (replicas, min.insync.replicas) for searches in which all brokers lose power: first with at most LEAST
+    replicas, then the numbers of the case, if they differ."""
     replicas = min(case.replication_factor, LEAST)
     yield from dict.fromkeys(
         [
@@ -418,7 +417,7 @@ _DEPTH_OF_ALL = 12
 
 
 def with_power(search: Search) -> Search | None:
-    """Return the equivalent search (rule ONE_ENTRY) with a loss of power; None if the rule does not apply."""
+    """Return the search for a loss of power with the same result by the rule ONE_ENTRY; None if that does not apply."""
     instance = search.instance
     values = dict(instance.configuration.items())
     losses = values.get("power_losses", 0) + values.get("disk_losses", 0)
@@ -515,9 +514,8 @@ def _availability(case: Case, question: Question) -> Iterator[Search]:
 
 
 def _survival(case: Case, lost: int) -> Iterator[Search]:
-    """Yield searches from one committed record and the smallest ISR that acknowledges a record, with some brokers lost.
-    Replicas outside the ISR cannot be elected, whatever they hold, so they are interchangeable, as are followers in the
-    ISR."""
+    """Yield searches from a committed record in the smallest ISR that acknowledges it, with some brokers lost. Replicas
+    outside the ISR cannot be elected, whatever they hold; they are interchangeable, and so are followers in it."""
     replicas, members = case.replication_factor, min(case.min_insync_replicas, case.replication_factor)
     instance = _with_brokers_down(replace(case, unclean_election=False), lost, members, registry.load(SCENARIOS)[0])
     kinds: dict[tuple[bool, int], list[int]] = {}
@@ -529,8 +527,8 @@ def _survival(case: Case, lost: int) -> Iterator[Search]:
 
 
 def _with_brokers_down(case: Case, down: int, in_sync: int, model: Model) -> Instance:
-    """An instance that starts from one committed record on all replicas, of which the first `in_sync` are in sync, and
-    with `down` brokers down."""
+    """An instance that starts with `down` brokers down, and with one committed record on all replicas, of which the
+    first `in_sync` are in sync."""
     replicas, controller = case.replication_factor, _controller(case)
     bounds = {
         "records": 2,
@@ -581,8 +579,8 @@ def searches_of_defect(case: Case, name: str) -> list[Search] | str:
 
 
 def bounds_for(failure: Failure, protocol: str) -> list[Bounds]:
-    """Return the bounds with which to search a failure in a generation; empty if no bounds fit. The library's bounds
-    fit if their generation changes the ISR in the same way (Family). Of several such generations, the last generation
+    """Return the bounds with which to search a failure in the generation `protocol`; empty if none fit. Bounds of the
+    library fit if their generation changes the ISR in the same way (Family); of several such generations, the last one
     up to `protocol` counts, or else the first."""
     history = failure.history
     assert history is not None
@@ -672,7 +670,7 @@ def planned(case: Case, question: Question) -> Sequence[Search] | str:
 
 
 def witnesses(searches: Sequence[Search]) -> list[Search]:
-    """The witnesses of these searches: one search for each goal that they must be able to reach."""
+    """The witnesses of these searches: one search for each set of goals that they must be able to reach."""
     by_identity: dict[str, Search] = {}
     for search in searches:
         for instance in _with_goals(search):
@@ -682,7 +680,7 @@ def witnesses(searches: Sequence[Search]) -> list[Search]:
 
 
 def _with_goals(search: Search) -> Iterator[Instance]:
-    """Yield the instance with the goals that the witness of a search has to reach; nothing if no witness is needed."""
+    """Yield the instance whose goals the witness of a search has to reach; nothing if the search needs no witness."""
     instance = search.instance
     is_goal = any(prop.name == search.prop and prop.kind is Kind.SOMETIMES for prop in instance.properties)
     if search.rule or is_goal:

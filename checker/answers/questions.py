@@ -2,7 +2,7 @@
 
 These settings are a `Case`. Many topics share a case: their names, their partitions and all other settings make no
 difference to the answers. By named rules, a search of one case also answers for another case; each rule says why it is
-sound. Tests search samples of both cases, and compare verdicts and depths. No model is loaded here.
+sound. Tests search both cases for samples of the rules, and compare verdicts and depths. No model is loaded here.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ WITH_ELR = ("4.1", "4.3")
 
 @dataclass(frozen=True, order=True)
 class Case:
-    """The settings of one topic and its producers on which answers depend."""
+    """Those settings of one topic and its producers on which the answers depend."""
 
     protocol: str
     """A generation of the model `kafka`."""
@@ -133,9 +133,8 @@ replica multiplies the states."""
 
 
 def _without_operators(case: Case, question: Question) -> Case:
-    """4.3 differs from 4.1 only in when a reassignment is complete, and in what a broker's report of a directory does.
-    Without eligible leader replicas, 4.0 differs from 4.1 and 4.3 only in these two points. Both points follow acts of
-    operators, which these searches do not have."""
+    """Replace 4.3 by 4.1 or, without eligible leader replicas, both by 4.0: they differ only in when a reassignment
+    ends and what a broker's report of a directory does. Both follow acts of operators, which these searches lack."""
     if question.topic is Topic.DEFECT or case.protocol not in WITH_ELR:
         return case
     if case.has_elr:
@@ -144,8 +143,8 @@ def _without_operators(case: Case, question: Question) -> Case:
 
 
 def _one_defect(case: Case, question: Question) -> Case:
-    """In the search of a known failure, every other known mistake is repaired, so it does not matter which other
-    mistakes the release has."""
+    """Leave out known mistakes other than that of the failure in question: its search repairs them all, so it does not
+    matter which of them the release has."""
     if question.topic is not Topic.DEFECT:
         return case
     own = {name for change in named(question.name).changes for name in pairs(change.change)}
@@ -159,8 +158,8 @@ def _without(case: Case, names: Collection[str]) -> tuple[tuple[str, str], ...]:
 
 
 def _repaired_alike(case: Case, question: Question) -> Case:
-    """All known mistakes are repaired in the search, so releases that differ only in their mistakes have the same
-    answer."""
+    """Leave out the mistakes of the release: the search repairs all known mistakes, so releases that differ only in
+    their mistakes have the same answer."""
     if question.topic in NOT_REPAIRED:
         return case
     protocol = LAST_OF_ZOOKEEPER if case.protocol in WRITTEN_BY_LEADERS else case.protocol
@@ -169,25 +168,25 @@ def _repaired_alike(case: Case, question: Question) -> Case:
 
 
 def _readers(case: Case, question: Question) -> Case:
-    """The question is about reading a record that is committed already, and acks does not decide which records are
-    committed."""
+    """Set acks=all for a question about reading a committed record: acks does not decide what is committed."""
     return replace(case, acks="all") if question.topic in (Topic.READS, Topic.SURVIVES) else case
 
 
 def _without_resends(case: Case, question: Question) -> Case:
-    """A producer that resends nothing sends each record once, in order, however many requests are in flight."""
+    """Set one request in flight if nothing is resent: each record is sent once, in order, with any number in flight."""
     if question.topic not in (Topic.DUPLICATES, Topic.ORDER) or (case.retries and case.acks != "0"):
         return case
     return replace(case, retries=False, max_in_flight_requests=1)
 
 
 def _above(case: Case, _: Question) -> Case:
-    """The ISR has at most as many members as there are replicas, so every greater minimum refuses every write."""
+    """Set min.insync.replicas to the replicas plus one if it is more: no ISR has so many members, so all writes
+    fail."""
     return replace(case, min_insync_replicas=min(case.min_insync_replicas, case.replication_factor + 1))
 
 
 def _alone(case: Case, _: Question) -> Case:
-    """Without a second replica no other broker can be elected, cleanly or not."""
+    """Switch off unclean and preferred elections if there is only one replica: nobody else can be elected."""
     return case if case.replication_factor > 1 else replace(case, unclean_election=False, leader_rebalance=False)
 
 
@@ -265,7 +264,8 @@ def asked_instead(case: Case, question: Question) -> tuple[Case, Question]:
 
 
 def _survival_of_fewer(case: Case, lost: int) -> tuple[Case, Question]:
-    """Leave out a replica outside the smallest ISR or, if all replicas are in it, a lost replica (rule BROKER_LESS)."""
+    """Return the question for one replica less, by the rule BROKER_LESS: without a replica outside the smallest ISR or,
+    if all are in it, without a lost one."""
     replicas, least = case.replication_factor, min(case.min_insync_replicas, case.replication_factor)
     if least == replicas:
         least, lost = least - 1, max(0, lost - 1)
@@ -286,8 +286,8 @@ def instead_of(case: Case, replicas: int, least: int) -> tuple[str, str]:
 
 
 def sizes(case: Case, least: int = SEARCHED_WHOLE) -> list[int]:
-    """The numbers of replicas to search; the last number is that of the case. By the rule OUTSIDE, a failure with fewer
-    replicas is also a failure of the case. Numbers below `least` or min.insync.replicas are left out."""
+    """The numbers of replicas to search: up to three, from `least` and min.insync.replicas on, and last that of the
+    case. By the rule OUTSIDE, a failure with fewer replicas is also a failure of the case."""
     replicas = case.replication_factor
     fewer = range(max(least, case.min_insync_replicas), min(replicas, SEARCHED_WHOLE + 1))
     return [*fewer, replicas]
@@ -328,8 +328,8 @@ READ = {
 
 def is_in(failure: Failure, version: Version, case: Case | None = None) -> bool:
     """Whether a release has a failure; a failure that depends on the configuration alone is in every release. With a
-    `case`: whether a cluster of the release with this case has the failure. The case may have an older protocol than
-    the release, or ZooKeeper instead of KRaft."""
+    `case`: whether a cluster of this release has the failure with these settings. The case may have an older protocol
+    than the release, or ZooKeeper instead of KRaft."""
     if failure.since == NO_RELEASE:
         return False
     remains = False
@@ -344,7 +344,7 @@ def is_in(failure: Failure, version: Version, case: Case | None = None) -> bool:
 
 
 def _has_one_of(case: Case, failure: Failure, entries: Sequence[str]) -> bool:
-    """Whether a case, or `case.transactions` for a failure of that model, has one of the entries (NAME=VALUE)."""
+    """Whether a case has a NAME=VALUE of `entries`, for failures of the model `transactions` among its transactions."""
     if failure.history is not None and failure.history.model == TRANSACTIONS:
         of_case = dict(case.transactions)
     else:

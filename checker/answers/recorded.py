@@ -119,7 +119,7 @@ _OF_SEARCH, _OF_RESULT = _names(_FIELDS_OF_SEARCH), _names(_FIELDS_OF_RESULT)
 
 
 def search_of_record(content: Mapping[str, Any], case: Case | None = None) -> Search:
-    """Make a search from its object in the record; with a `case`, add why the search answers for that case."""
+    """Make a search from its object in the record; with a `case`, note in the search why it answers for that case."""
     fields = {field: content[name] for name, field in _OF_SEARCH.items() if name in content}
     if case is not None and "replicas" in content:
         least = int(pairs(content["configuration"]).get("min_insync_replicas", LEAST))
@@ -136,7 +136,7 @@ def result_of(content: Mapping[str, Any]) -> Result:
 
 
 def written(search: Search, result: Result) -> dict[str, Any]:
-    """Return the object of the record for a search and its result; fields that are absent or false are left out."""
+    """Return the record's object for a search and its result; fields that are absent or false are left out."""
     replicas = dict(search.instance.configuration.items()).get("replicas")
     says = search.says.rpartition(", with ")[0] if search.rule else search.says
     fields: dict[str, Any] = {}
@@ -158,7 +158,7 @@ def written(search: Search, result: Result) -> dict[str, Any]:
 
 
 class Record:
-    """The record in a file. Raises OSError if there is no such file, and ValueError if a line is damaged."""
+    """The record of the atlas in a file. Raises OSError if the file is missing, and ValueError if a line is damaged."""
 
     def __init__(self, path: Path = RECORD) -> None:
         self._lines = path.read_text(encoding="utf-8").splitlines()
@@ -184,9 +184,9 @@ class Record:
         return {decode(line, len(begin))[0]: line for line in self._lines[1 : self._first_search]}
 
     def groups(self) -> Mapping[str, Mapping[str, Any]]:
-        """Every group, a question with the values of a release: the names of its `settings`, and its `cells`."""
+        """Every group (a question with the values of a release) by its name: an object with `settings` and `cells`."""
         return {name: json.loads(line) for name, line in self._group_lines.items()}
 
     def every_search(self) -> Sequence[Mapping[str, Any]]:
-        """Every recorded search, in the order of the numbers by which `cells` name searches."""
+        """Every recorded search, in the order of the numbers by which `cells` refer to searches."""
         return [json.loads(line) for line in self._lines[self._first_search :]]

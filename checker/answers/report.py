@@ -38,14 +38,14 @@ from isrcheck.models.kafka.failures.catalogue import Failure, History, named, pa
 
 @dataclass(frozen=True)
 class Now:
-    """The partitions of several topics that are in trouble now; each is only in the first of these groups that fits."""
+    """Partitions that are in trouble now; a partition is only in the first field whose trouble it has."""
 
     without_leader: tuple[Partition, ...] = ()
     below_min_isr: tuple[Partition, ...] = ()
     under_replicated: tuple[Partition, ...] = ()
 
     def lines(self) -> Iterator[str]:
-        """Yield a line for each group that cannot be read or written now, or whose new records have one copy."""
+        """Yield a line for each trouble: no leader, writes refused, or only one replica in sync for new records."""
         if self.without_leader:
             until = _who_can_lead(self.without_leader)
             yield f"{_have(self.without_leader, 'no leader')}: nothing can be written or read until {until}"
@@ -114,14 +114,14 @@ OPERATIONS = (
 
 
 def claim(case: Case, finding: Finding) -> str:
-    """Return the remark that KIP-966 claims to survive this fault; empty without ELR, or if a record may be lost."""
+    """Return the remark that KIP-966 claims to survive a fault; empty without ELR, or if a record may be lost."""
     if not case.has_elr or finding.fails or not finding.is_known:
         return ""
     return ", as eligible leader replicas claim (KIP-966)"
 
 
 def operator_rows(case: Case, cluster: Cluster) -> Iterator[tuple[str, str]]:
-    """Yield lines on acts of operators that endanger a cluster with ELR, and topics that ELR does not protect."""
+    """Yield labelled lines: operators' acts that endanger a cluster with ELR, and topics that ELR does not protect."""
     if not case.has_elr:
         return
     # The setting as given: above the number of replicas (of the smallest partition) it counts as that number.
@@ -318,8 +318,7 @@ def _avoid(exposure: Exposure, answer: Answer) -> str:
 
 
 def _repair(failure: Failure, answer: Answer) -> str:
-    """Return the nearest release that repairs a failure; empty if no release repairs it, or if the cluster's release is
-    not affected."""
+    """Return the nearest release that repairs a failure; empty if none does, or if this release lacks the failure."""
     release = answer.cluster.release
     if not failure.repaired or not is_in(failure, release):
         return ""
@@ -435,7 +434,7 @@ def _titled(failures: Sequence[Failure]) -> str:
 
 
 def _undecided(exposures: Sequence[Exposure], answer: Answer) -> str:
-    """Return which known defects have an undecided effect on the cluster, and why that of the first is undecided."""
+    """Return which known defects may or may not affect the cluster, and why the first of them is undecided."""
     if len(exposures) == 1:
         failure = exposures[0].failure
         known_as = f" ({', '.join(failure.known_as)}{_repair(failure, answer)})" if failure.known_as else ""
@@ -476,7 +475,7 @@ def left_out(cluster: Cluster) -> list[str]:
 
 
 def reach(finding: Finding) -> str:
-    """Return how far a question was searched: to the end, or to a depth."""
+    """Return how far a question was searched: to the end, to a depth, or not at all (perhaps a rule answers it)."""
     if not finding.parts:
         return "by a rule" if finding.source is Source.RULE else "not searched"
     least = finding.least_depth
@@ -510,7 +509,7 @@ def available(findings: Mapping[Question, Finding]) -> str:
 
 
 def _works_with(findings: Mapping[Question, Finding], topic: Topic) -> tuple[str, str]:
-    """Return the numbers of brokers down, and whether writes or reads work then: 0, 1, 2 and yes, yes, no."""
+    """Return two texts: the numbers of brokers down (0, 1, 2), and whether writes or reads work then (yes, yes, no)."""
     of_brokers = about_brokers(findings, topic)
     return ", ".join(map(str, range(len(of_brokers)))), ", ".join(map(works, of_brokers))
 
@@ -635,12 +634,12 @@ class Row:
 
     @property
     def partitions(self) -> int:
-        """The number of partitions of these topics in the output of kafka-topics.sh --describe."""
+        """The number of partitions of the row's topics in the output of kafka-topics.sh --describe."""
         return sum(len(answer.cluster.partitions) for answer in self.answers)
 
 
 def rows_of(answers: Sequence[Answer]) -> list[Row]:
-    """Return the rows, worst first; equally bad rows by their known defects, then by their partitions, most first."""
+    """Return the rows, worst first; of equally bad rows, first those with more known defects, then more partitions."""
     alike: dict[tuple[Case, str], list[Answer]] = {}
     for answer in answers:
         alike.setdefault((answer.case, answer.headline), []).append(answer)
@@ -693,7 +692,7 @@ def settings_of(answer: Answer) -> str:
 
 
 def change_of(answer: Answer) -> str:
-    """Return the smallest change against the loss of records, or else one change for each known defect; - if none."""
+    """Return as text the smallest change against lost records, or else one for each known defect; "-" if none helps."""
     if answer.kind is Kind.BROKEN:
         return f"min.insync.replicas={answer.cluster.replication_factor.value} or less"
     alternatives = answer.changes or (answer.exposed[0].avoided_by if len(answer.exposed) == 1 else ())

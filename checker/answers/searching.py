@@ -1,7 +1,6 @@
 """Answers questions by search: in this process, or by several processes side by side.
 
-Plain Python has certified every history of a `Finding`. A line on stderr says to which depth no failure was found so
-far.
+Plain Python has certified every history of a `Finding`. Stderr shows to which depth no failure was found so far.
 
 Independent searches share nothing, so several processes, each with one thread, use two cores better than two threads of
 one search: threads have to wait for each other at the end of every level.
@@ -44,8 +43,8 @@ AS_THEY_ARE = (Topic.WRITES, Topic.READS, Topic.SURVIVES)
 
 
 class Searcher:
-    """Answers questions by search; each search has at least the fault budgets `least` (as from `--set crashes=2`), if
-    its model has budgets of these names."""
+    """Answers questions by search. Each search has at least the fault budgets `least` (as from `--set crashes=2`), as
+    far as its model has budgets of these names."""
 
     def __init__(self, search: Searching, least: Mapping[str, int] | None = None) -> None:
         self.search = search
@@ -55,8 +54,8 @@ class Searcher:
         depth."""
 
     def answer(self, case: Case, question: Question, limits: Limits) -> Finding:
-        """Answer a question by search; the time in `limits` is for all its searches together, the depth for each of
-        them. After Ctrl-C the finding is that of the searches so far, and later questions raise KeyboardInterrupt."""
+        """Answer a question by search; the seconds in `limits` are for all its searches together, the depth is for each
+        of them. After Ctrl-C the finding rests on the searches so far, and later questions raise KeyboardInterrupt."""
         searches = self.plan(case, question)
         if isinstance(searches, str):
             return without_search(Word.NOT_APPLICABLE, searches)
@@ -127,7 +126,7 @@ class InThisProcess:
         return result_from(search, self.explore(search, limits))
 
     def explore(self, search: Search, limits: Limits) -> Exploration:
-        """Make one search."""
+        """Make one search, and return the explored states."""
         prop = next((prop for prop in search.instance.properties if prop.name == search.prop), None)
         # A state that is stuck, and a loop, show only in the whole state space.
         is_whole = not search.is_witness and (prop is None or prop.kind in WHOLE)
@@ -159,9 +158,9 @@ _SYMMETRIC, _UNPERMUTED = AskedReduction(is_sought=True, symmetry=True), AskedRe
 
 
 def _is_worth_reducing(search: Search) -> bool:
-    """Whether a search may be so long that a reduction pays, which needs a kernel of its own. A reduction exchanges
-    followers, so there must be two followers. Without a reduction, a failure that the settings permit is found soon,
-    unless the release claims to survive the faults."""
+    """Whether a search may be so long that a reduction by symmetry pays, which needs a kernel (compiled code) of its
+    own. The reduction exchanges followers, so there must be two. Without it, a failure that the settings permit is
+    found soon, unless the release claims to survive the faults."""
     configuration = dict(search.instance.configuration.items())
     if configuration.get("replicas", 0) <= _FEW or search.initial is not None or search.is_witness:
         return False
@@ -219,7 +218,7 @@ def _judged(exploration: Exploration, search: Search) -> Iterator[Verdict]:
 
 @cache
 def searcher_of(limits: Limits) -> Searcher:
-    """Return a searcher without a time limit for all searches together; calls in one process share its kernels."""
+    """Return a searcher with these limits for each search, and none for all; calls in one process share its kernels."""
     return Searcher(InThisProcess(SearchSession(limits, UNLIMITED, [])))
 
 
@@ -229,7 +228,7 @@ def search_on_executor(search: Search, limits: Limits) -> Result:
 
 
 class EarlyAnswer(ProgressLine):
-    """The progress line of a search for an answer: it says to which depth nothing was found."""
+    """The progress line of a search for an answer: it says to which depth no failure was found so far."""
 
     def report(self, progress: Progress) -> None:
         """Report the progress of a search."""
@@ -311,10 +310,10 @@ class SideBySide:
     def expect(
         self, searches: Sequence[tuple[Search, float]], limits: Limits, reserve: float = 0.0, part: float = 1.0
     ) -> None:
-        """Begin searches whose results will be needed, in their order, each with its weight. Earlier expected searches
-        that have not begun are forgotten. The searches, and later questions of the weight `reserve`, share the fraction
-        `part` of the remaining time. The share of a search is its weight, divided by the sum of all waiting weights and
-        the `reserve`."""
+        """Begin searches whose results will be needed, given with their weights, in this order. Earlier expected
+        searches that have not begun are forgotten. The searches, and later questions of the total weight `reserve`,
+        share the fraction `part` of the remaining time. The share of a search is its weight, divided by the sum of all
+        waiting weights and the `reserve`."""
         self._tasks = {key: task for key, task in self._tasks.items() if task not in self.waiting}
         self.waiting, self._reserve, self._part = [], reserve, part
         for search, weight in searches:
@@ -376,7 +375,7 @@ class SideBySide:
                 worker.begin(task, replace(task.limits, seconds=seconds, threads=threads, memory=memory), self.left())
 
     def _take(self) -> None:
-        """Wait until a search has ended, and take the outcomes of all that have."""
+        """Wait until a search has ended; take the outcome of every search that has ended."""
         busy = [worker for worker in self.workers if worker.task is not None]
         ready = wait([worker.pipe for worker in busy])
         for worker in busy:

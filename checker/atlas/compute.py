@@ -189,8 +189,8 @@ def write_record(path: Path, cells: Iterable[Cell], results: Mapping[str, Result
 
 
 def _answer(cell: Cell, results: Mapping[str, Result]) -> tuple[list[Search] | str, Search | None]:
-    """Return the searches that answer a cell, up to the first that finds a failure, or the reason why nothing is
-    searched; and the first search whose result is missing, None if no result is missing."""
+    """Return two things: the searches that answer a cell, up to the first that finds a failure or lacks a result, or
+    the reason why nothing is searched; and the first search whose result is missing, None if no result is missing."""
     searches = planned(cell.case, cell.question)
     if isinstance(searches, str):
         return searches, None

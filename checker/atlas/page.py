@@ -76,7 +76,7 @@ class View:
     settings: Sequence[SettingColumn]
 
     def label(self, status: Status) -> str:
-        """A status of rows in a few words, in this table."""
+        """How this table calls a status of its rows, in a few words."""
         return {
             Status.FAILS: self.kind.fails,
             Status.DEFECTS: "Known defects",
@@ -198,8 +198,8 @@ def _choice(heading: str, title: str, name: str, options: Sequence[tuple[str, st
 
 
 def _data(view: View, spelling: Spelling) -> dict[str, object]:
-    """The data for the script: every text, link to a failure and cell once; and for each row its values of the settings
-    and the numbers of its answer, cells and texts."""
+    """The data for the script: each text, link to a failure and cell once, and the rows. A row has its status, its
+    values of the settings, and the numbers of its texts and cells."""
     # Numbers for values, each value once, in the order in which they are first named.
     texts, marks, cells = (defaultdict[object, int](itertools.count().__next__) for _ in range(3))
     rows = [
@@ -224,8 +224,8 @@ def _data(view: View, spelling: Spelling) -> dict[str, object]:
 
 
 def _cases(view: View, spelling: Spelling) -> list[list[int]]:
-    """The combinations of settings that exist as cases: for each setting a number whose bits are its values, as in
-    `Spelling.masks`. Combinations that differ only in their releases are joined."""
+    """The combinations of settings that exist as cases. A combination has for each setting a number, whose bits stand
+    for its values as in `Spelling.masks`; combinations that differ only in their releases are joined."""
     numbers = [{text: number for number, text in enumerate(values)} for values in spelling.order]
     place = view.settings.index(RELEASES)
     merged: dict[tuple[int, ...], int] = {}
@@ -264,7 +264,7 @@ def _table(view: View, rows: Iterable[Iterable[Content]]) -> Element:
 
 
 def _messages() -> Iterator[Element]:
-    """The places above the rows for messages of the script: the address has an unknown filter, or no row is left."""
+    """The elements for the script's messages above the rows: an unknown filter in the address, or no rows left."""
     yield element("p", "", id="unknown", class_="told", role="status", hidden="")
     clear = element("button", "clear the filters", type="button", id="clear")
     yield element(

@@ -69,7 +69,7 @@ class Histories:
     _shown: dict[object, _Shown] = field(default_factory=dict)
 
     def address(self, asks: str, finding: Finding, history: History) -> str:
-        """Add a history; return the address of its page, which is made later."""
+        """Note that `history` answers the question `asks`; return the address of its page, which is made later."""
         key = replace(history, configuration="")
         if key not in self._shown:
             number = sum(_file(other.history) == _file(history) for other in self._shown.values()) + 1
@@ -86,7 +86,7 @@ class Histories:
 
 
 def _about(shown: _Shown) -> Iterator[Content]:
-    """The text beside the steps of a history: the questions that it answers, and the searches of the answer."""
+    """The text beside the steps of a history: the questions it answers, and the searches of the first such answer."""
     yield from (element("h2", asks) for asks in shown.asks)
     leads = "One answer of the table leads here."
     if shown.cases > 1:
@@ -113,7 +113,7 @@ class Searches:
     _pages: dict[str, _PageOfSearches] = field(default_factory=dict)
 
     def address(self, asks: str, findings: Sequence[tuple[str, Finding]]) -> str:
-        """Add a section with the searches of these findings; return its address (empty: nothing was searched)."""
+        """Add a section with the searches of labelled findings; return its address (empty if nothing was searched)."""
         parts = [search for _, finding in findings for search, _ in finding.parts]
         if not parts:
             return ""
@@ -197,8 +197,8 @@ def address_of(name: str) -> str:
 
 
 def defect_pages(names: Sequence[str]) -> Iterator[tuple[str, Page]]:
-    """Yield the pages of these known failures with their addresses. Nothing is searched: histories and changes are
-    those of the library. Raises UsageError if a step of a history is impossible."""
+    """Yield the address and the page of each of these known failures. Nothing is searched: histories and changes are
+    those of the library of known failures. Raises UsageError if a step of a history is impossible."""
     for failure in map(named, names):
         history = failure.history
         trace = None if history is None else trace_of(history)

@@ -1,5 +1,4 @@
-"""The tables of the atlas: the cases (combinations of settings) in each table, and their answers in an operator's
-words.
+"""The tables of the atlas: the cases (combinations of settings) in each, and their answers in an operator's words.
 
 Cases with the same answers share a row; the worst rows come first, and every case is in exactly one row.
 
@@ -199,7 +198,7 @@ def sheet_of(question: Question) -> Kind:
 
 
 def _is_possible(kind: Kind, case: Case) -> bool:
-    """Whether a table has a case: Kafka accepts its settings, can acknowledge a write, and any retries can resend."""
+    """Whether a table has a case: Kafka accepts it, a write can be acknowledged, and retries (if on) can resend."""
     if case.min_insync_replicas > case.replication_factor:
         return False
     if kind is not PRODUCERS:
@@ -228,9 +227,8 @@ def _grouped(kind: Kind, clusters: Sequence[ReleasedCluster]) -> list[tuple[str,
 
 
 def _name(group: Sequence[ReleasedCluster], clusters: Sequence[ReleasedCluster]) -> str:
-    """The name of a group: its releases from the oldest to the newest, for each mode (ZooKeeper, KRaft). A range
-    contains every release of its mode between its two ends. The mode is named only if releases of the range also exist
-    in the other mode."""
+    """The name of a group: its releases, oldest first, for each mode (ZooKeeper, KRaft). A range has every release of
+    its mode between its ends. The mode is named only if the other mode has releases of the range, too."""
     modes: dict[str, list[str]] = {}
     is_named = False
     for mode in dict.fromkeys(cluster.mode for cluster in group):
@@ -343,7 +341,7 @@ _PHRASES = {
 
 
 def said(topic: Topic, finding: Finding) -> Words:
-    """Return an answer in words; not for the questions about brokers that are down, and about known failures."""
+    """Return an answer in words, for topics with phrases: not brokers that are down or lost, and not known failures."""
     happens, never = _PHRASES[topic]
     if finding.fails:
         when = f"{happens} after {counted(finding.depth or 0, 'step')}"
@@ -368,8 +366,8 @@ def said(topic: Topic, finding: Finding) -> Words:
 
 
 def available(findings: Asked) -> Words:
-    """Return in words with how many brokers down, whichever they are, writes or reads work; and if one more broker is
-    down, with how many sets of brokers down they still work."""
+    """Return in words how many brokers, whichever they are, can be down while writes or reads work; if one more is down
+    and they work for some sets of brokers only, also for how many sets."""
     works = -1
     for question in sorted(findings):
         finding = findings[question]
@@ -512,7 +510,7 @@ def status_of(columns: Sequence[Column], cells: Sequence[Cell]) -> Status:
 @dataclass(frozen=True)
 class Row:
     """Cases with the same answers. `values` has, for each setting, the set of its values as text; the cases are all
-    possible combinations of these values: a min.insync.replicas above the replicas, for example, is not possible."""
+    possible combinations of these values (min.insync.replicas, for example, is at most the number of replicas)."""
 
     status: Status
     values: tuple[frozenset[str], ...]
@@ -589,8 +587,7 @@ class Spelling:
         return possible
 
     def texts(self, row: Row) -> list[str]:
-        """The text for each setting: `any` if it has all values that occur with the row's numbers of replicas, or its
-        values."""
+        """The values of each setting as text: `any` for all values that occur with the row's numbers of replicas."""
         texts = []
         for order, values, possible in zip(self.order, row.values, self._possible(row), strict=True):
             shown = [value for value in order if value in values and value in possible]
@@ -598,7 +595,7 @@ class Spelling:
         return texts
 
     def masks(self, row: Row) -> list[int]:
-        """The values of each setting as a number: bit N is set for the value at position N of its filter."""
+        """The values of each setting as a number: bit N is set for the value at position N of the setting's filter."""
         return [
             sum(1 << number for number, value in enumerate(order) if value in values)
             for order, values in zip(self.order, row.values, strict=True)

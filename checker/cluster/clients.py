@@ -7,7 +7,7 @@ A producer that is idempotent, or that has a transactional.id, needs acks=all, r
 idempotence is only the default (since 3.0.1, 3.1.1 and 3.2), a conflicting setting disables it; if a file requests it,
 the client refuses the conflicting setting.
 
-The fact sheet of the models leaves out two kinds of values of auto.offset.reset: `smallest` and `largest`, words of the
+The fact sheet behind the models lacks two kinds of values of auto.offset.reset: `smallest` and `largest`, words of the
 old Scala consumer, which 2.0 removed; and `by_duration:...`, which came with 4.0 (KIP-1106).
 
 The coordinator refuses a transaction.timeout.ms that is not above 0, or above the brokers' transaction.max.timeout.ms
@@ -107,7 +107,7 @@ def _numbering(release: Version) -> Mapping[str, int]:
 
 class _Rules(RoleSettings):
     def derived(self, key: str, needed: Any, wants: GivenSetting | None) -> Setting[Any]:
-        """Return the given value of a key; else `needed` if the setting `wants` requires this; else the default."""
+        """Return the given value of a key; else `needed`, if a setting `wants` requires it; else the default."""
         usual = self.setting(key)
         if wants is not None and needed not in (None, usual.value) and self.given(key) is None:
             return Setting(needed, f"becomes {needed} because of {wants.spelled} in {wants.source}", key, str(needed))
@@ -179,7 +179,8 @@ class _Rules(RoleSettings):
         )
 
     def delivery_timeout(self) -> Sequence[Setting[Any]]:
-        """Return delivery.timeout.ms (since 2.1), if given. Raises PropertiesError if it is too short for a request."""
+        """Return a list: delivery.timeout.ms (since 2.1), if given. Raises PropertiesError if too short for a
+        request."""
         given = self.given(DELIVERY_TIMEOUT)
         if given is None:
             return []
@@ -411,7 +412,7 @@ def _timeout(producers: RoleSettings, brokers: RoleSettings) -> Iterator[Setting
 
 
 def _transaction_log(brokers: RoleSettings) -> tuple[list[Setting[Any]], str | None]:
-    """Return the given settings of __transaction_state; and why that topic accepts no records, else None."""
+    """Return the given settings of __transaction_state, and why it accepts no records (None: it does accept them)."""
     replicas, least = brokers.setting(LOG_REPLICAS), brokers.setting(LOG_MIN_ISR)
     needed = min(least.value, replicas.value) if brokers.release.has("3.7") else least.value
     why = f"{LOG_MIN_ISR}={needed} is more than {LOG_REPLICAS}={replicas.value}" if needed > replicas.value else None

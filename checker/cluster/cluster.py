@@ -108,7 +108,7 @@ def read_clusters(
 ) -> Reading:
     """Read the configuration files of a cluster, each with its role (None: the keys of the file determine the role).
     `described` are files with the output of `--describe` (- is standard input), `topic` selects one of several topics.
-    Raises PropertiesError."""
+    Raises PropertiesError if a file cannot be read, or if settings contradict each other."""
     description = read_described(described, topic)
     sections = [file_section(role, path) for role, path in files]
     alike: dict[tuple[tuple[str, str], ...], list[DescribedTopic]] = defaultdict(list)
@@ -209,9 +209,9 @@ def _cluster(
 
 
 def _shown_default(topics: Sequence[DescribedTopic], versions: Versions) -> str | None:
-    """Return the place of the topic's line in the output of kafka-topics, if the line would show a min.insync.replicas
-    that is not the default; else None. kafka-topics shows what a topic inherits from brokers, unless it reads ZooKeeper
-    (--zookeeper, before 3.0)."""
+    """Return the place of the topic's line in the output of kafka-topics, if the line shows by saying nothing that
+    min.insync.replicas has its default; else None. kafka-topics shows what a topic inherits from brokers, unless it
+    reads ZooKeeper (--zookeeper, before 3.0)."""
     can_inherit = topics and (versions.has_kraft or versions.release.has("3.0"))
     return topics[0].shows_inherited if can_inherit else None
 
@@ -228,7 +228,7 @@ def _hidden(settings: Settings, least: LeastIsr) -> dict[tuple[Role, str], str]:
 
 
 def _mode_lines(versions: Versions) -> Iterator[Setting[Any]]:
-    """Yield settings that show who keeps the metadata (ZooKeeper, KRaft), other than the agreed version."""
+    """Yield settings that show who keeps the metadata (ZooKeeper or KRaft), except the version that is agreed on."""
     mode = f"metadata is kept by {'controllers (KRaft)' if versions.has_kraft else 'ZooKeeper'}"
     for given in versions.decisive:
         meaning = mode
@@ -303,8 +303,8 @@ class LeastIsr:
 
 
 def read_least_isr(settings: Settings, versions: Versions, *, has_elr: bool, shown_default: str | None) -> LeastIsr:
-    """Return the value that counts. `shown_default` is the line of kafka-topics that would show min.insync.replicas if
-    the value were not the default; None if no line would. Raises PropertiesError if values contradict each other."""
+    """Return the min.insync.replicas that counts. `shown_default` is the line of kafka-topics that would show a value
+    other than the default; None if no line would. Raises PropertiesError if values contradict each other."""
     if (of_topic := settings.get(*OF_TOPIC)) is not None:
         return _given(of_topic)
     if shown_default is not None:
@@ -320,7 +320,7 @@ def _least_isr_means(value: int) -> str:
 
 
 def _of_described_topic(settings: Settings, versions: Versions, place: str) -> LeastIsr:
-    """Return the default, because kafka-topics would show any other value, even an inherited one."""
+    """Return the default of min.insync.replicas: kafka-topics would show any other value, even an inherited one."""
     why = f"kafka-topics shows the values of brokers as well, and none in {place}"
     other = next((setting for setting in settings.every(*OF_BROKER) if setting.value != 1), None)
     assumed = ""
@@ -331,7 +331,7 @@ def _of_described_topic(settings: Settings, versions: Versions, place: str) -> L
 
 
 def _of_cluster(settings: Settings, versions: Versions) -> LeastIsr:
-    """Return the value for the whole cluster, which takes precedence over the values in the brokers' files."""
+    """Return the min.insync.replicas of the whole cluster, which with ELR takes precedence over the brokers' files."""
     by_layer = {setting.layer: setting for setting in settings.every(*OF_BROKER)}
     dynamic, running = by_layer.get(Layer.CLUSTER), by_layer.get(Layer.RUNNING)
     if dynamic and running and dynamic.value != running.value:
@@ -357,7 +357,7 @@ def _of_cluster(settings: Settings, versions: Versions) -> LeastIsr:
 
 
 def _of_controllers(settings: Settings, versions: Versions, hides: str) -> LeastIsr:
-    """Return the value that the active controller, which can be any controller, wrote for the cluster."""
+    """Return the min.insync.replicas that the active controller wrote for the cluster; any controller can be active."""
     given = [setting for setting in settings.every(*OF_BROKER) if settings.is_of_controllers(setting)]
     if other := next((setting for setting in given if setting.value != given[0].value), None):
         raise PropertiesError(

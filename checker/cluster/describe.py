@@ -2,8 +2,7 @@
 Kafka 0.10 to 4.1.
 
 A file may contain several outputs; the file name - is standard input. Lines about users and clients, and warnings of
-the tools, are skipped; any other line is an error. If a file was cut off, its incomplete last line is left out, and
-reported.
+the tools, are skipped; any other line is an error. A last line that was cut off is left out, and reported.
 """
 
 from __future__ import annotations
@@ -79,7 +78,7 @@ class Partition:
 
 @dataclass
 class Contents:
-    """What all files with outputs of Kafka's tools contain, before topics and brokers are put together."""
+    """What all files with outputs of Kafka's tools contain; `Described` has the same, sorted by topics and brokers."""
 
     topics: dict[str, list[Property]] = field(default_factory=dict)
     with_settings: set[str] = field(default_factory=set)
@@ -200,10 +199,10 @@ class Reader:
         )
 
     def _leave_out_the_end(self, line: str) -> None:
-        """Leave out a last line that looks whole but has no line break, if partitions of the topic are missing: the
-        file is cut off, and the ISR may name more brokers. If no partition is missing, the line stays. The line of a
-        topic itself is left out if partitions follow the lines of other topics (--topics-with-overrides shows no
-        partitions)."""
+        """Leave out a last line that looks whole but has no line break, if partitions of its topic are missing: the
+        file is cut off, and the ISR in that line may name more brokers. If no partition is missing, the line stays. The
+        line of a topic itself is left out if partitions follow the lines of other topics (--topics-with-overrides shows
+        no partitions)."""
         labels = _fields(line)
         topic = labels.get("Topic", "")
         described = {name for name, _ in self.contents.partitions}
@@ -393,7 +392,7 @@ def _fields(line: str) -> dict[str, str]:
 
 
 def shows_a_cluster(path: Path) -> bool:
-    """Whether a tool of Kafka printed the first line of a file that is not a warning. Raises PropertiesError."""
+    """Whether a file's first line, not counting warnings, was printed by a tool of Kafka. Raises PropertiesError."""
     for line in LINE_END.split(read_text(path)):
         if _NOISE.match(line) and not _CONFIG.fullmatch(line):
             continue
@@ -520,7 +519,7 @@ def _factor(count: int, place: str) -> Property:
 
 
 def _remarks(contents: Contents, topics: Mapping[str, Sequence[Partition]]) -> Iterator[str]:
-    """Yield remarks: what the output lacks; and, if a topic's partitions differ, for which of them the answer is."""
+    """Yield remarks on what the output lacks and, if a topic's partitions differ, which of them the answer is for."""
     for place in contents.cut:
         yield f"{place}: the description is cut off in this line, which is left out; describe the cluster again"
     for place in contents.doubtful:

@@ -126,7 +126,7 @@ def read_generation(
     settings: Settings, versions: Versions, eligible_replicas: str | None = None
 ) -> tuple[Generation, list[Setting[Any]]]:
     """Return the generation, and the settings that determine it. `eligible_replicas` is the place in the `--describe`
-    output that names eligible leader replicas; None if no place does. Raises PropertiesError."""
+    output that names eligible leader replicas, or None. Raises PropertiesError if settings contradict each other."""
     release = versions.release
     taken_elr, has_elr, assumes_elr = "", False, False
     if versions.has_kraft:
@@ -183,7 +183,7 @@ def _taken(protocol: str, switches: Mapping[str, str], versions: Versions) -> st
 
 
 def _with_zookeeper(versions: Versions) -> tuple[_Reading, str]:
-    """Return the generation of a cluster with ZooKeeper, and in words how the cluster differs from the generation."""
+    """Return the generation, the switches that differ, and why it is not modelled; and the differences in words."""
     release, agreed = versions.release, versions.protocol.value
     if release.has("2.7") and agreed.has(_ALTER_PARTITION):
         differs = "" if release.has("2.8") else ", but followers truncate before they fetch"
@@ -252,7 +252,7 @@ def _with_kraft(versions: Versions, *, has_elr: bool) -> _Reading:
 
 
 def _elr(settings: Settings, versions: Versions, eligible_replicas: str | None) -> Setting[bool]:
-    """Return whether the controllers keep eligible leader replicas, with the source. Raises PropertiesError."""
+    """Return whether controllers keep eligible leader replicas, and why. Raises PropertiesError for a contradiction."""
     given, metadata = settings.get(*ELR_VERSION), versions.protocol
     if given and given.value and not metadata.value.has(FIRST_ELR):
         raise PropertiesError(
@@ -291,8 +291,8 @@ def _elr(settings: Settings, versions: Versions, eligible_replicas: str | None) 
 
 
 def transactions_generation(release: Version, level: int) -> str:
-    """Return the generation of the model `transactions`, also for a release with ZooKeeper. Of the levels of
-    transaction.version, 1 changes only how the coordinator's records are written."""
+    """Return the generation of the model `transactions`, also for ZooKeeper. `level` is transaction.version; level 1 is
+    like 0, as it changes only how the coordinator's records are written."""
     generations = _TRANSACTIONS_OF_NEW_EPOCHS if has_new_epochs(level) else _TRANSACTIONS
     return next((generation for first, generation in generations if release.has_patch(first)), generations[-1][1])
 
@@ -310,8 +310,8 @@ def has_new_epochs(level: int) -> bool:
 def format_keys(
     settings: Settings, versions: Versions
 ) -> tuple[Sequence[tuple[Role, str]], Mapping[tuple[Role, str], str]]:
-    """Return the keys that determine the record format, of which the first given key decides; and why other keys do
-    not decide. Raises PropertiesError for a format with which a broker would not start."""
+    """Return the keys that determine the record format (the first given key decides), and a map with the reasons why
+    other keys do not decide. Raises PropertiesError for a format with which a broker would not start."""
     agreed = versions.protocol.value
     if versions.has_kraft or agreed.release >= version_of_binaries("3.0").release:
         return (), dict.fromkeys(

@@ -188,7 +188,7 @@ def _whole(least: int, example: int) -> Callable[[str], int]:
 
 
 def _read_offset_reset(text: str) -> str:
-    """Read `auto.offset.reset`, in lower case; smallest and largest are values of the old Scala consumer."""
+    """Read `auto.offset.reset`, which must be in lower case; smallest and largest are of the old Scala consumer."""
     if text not in ("earliest", "latest", "none", "smallest", "largest") and not text.startswith(BY_DURATION):
         raise ValueError(f"{quoted(text)} is not a policy for offsets; write earliest, latest or none")
     return text
@@ -422,7 +422,7 @@ def _is_yaml(lines: Sequence[str]) -> bool:
 
 
 def _refuse_dialect(properties: Sequence[Property], role: Role | None) -> None:
-    """Refuse a file of another client, a container or a framework; the message names a key that matters, if any."""
+    """Refuse a file of another client, container or framework; the error names a key that the answer reads, if any."""
     of_dialect = [line for line in properties if line.key in _DIALECT_OF]
     if of_dialect:
         counts = next((line for line in properties if _of_java(line) in READERS), None)
@@ -466,7 +466,7 @@ def _of_java(line: Property) -> str:
 
 
 def _refusal(line: Property, dialect: str, counts: Property | None) -> PropertiesError:
-    """The error for a file of another client, shown by a setting; `counts` is a setting that the answer needs."""
+    """The error for a file of another client, as `line` shows; `counts` is its setting that affects the answer."""
     given = f"{printable(line.key)}={shown(line.key, line.value.strip())}"
     same = _spelled("acks", "") if counts is None else _spelled(_of_java(counts), counts.value)
     if counts is not None and counts is not line:

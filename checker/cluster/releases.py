@@ -99,7 +99,7 @@ class Version:
 
     def has_repair(self, repaired: Sequence[str]) -> bool:
         """Whether this version has a repair. `repaired` are the first releases with it, one for each branch, oldest
-        first: later patches of these branches have the repair, and every release after the last of them."""
+        first: later patches of a branch have it, and so has every release after the last of them."""
         last = repaired[-1] if repaired else None
         return any(
             (first == last or version_of_binaries(first).release == self.release) and self.has_patch(first)
@@ -173,7 +173,7 @@ def _complete(text: str) -> Version:
 
 
 def _why_no_release(version: Version) -> str:
-    """Return the message for a number above all releases, with the Kafka release in that Confluent Platform, if any."""
+    """Return the message for a version above all releases; for a Confluent Platform, with the Kafka release in it."""
     if version.release in _CONFLUENT_PLATFORM:
         kafka, platform = _name(_CONFLUENT_PLATFORM[version.release]), version.release_name
         return f"{version} is no release of Kafka; Confluent Platform {platform} contains Kafka {kafka}: write {kafka}"
@@ -407,7 +407,7 @@ OAUTH: sasl.login.connect.timeout.ms sasl.login.read.timeout.ms sasl.login.retry
 
 
 def _read_new_keys() -> dict[Role, dict[str, str]]:
-    """Return, for each role, its keys with the first release that has them."""
+    """Return, for each role, its keys, each with the first release that has it."""
     groups: dict[str, list[str]] = {}
     first: dict[Role, dict[str, str]] = {role: {} for role in Role}
     for line in re.sub(r"\n +", " ", _NEW_KEYS).strip().splitlines():

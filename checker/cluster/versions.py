@@ -288,7 +288,7 @@ def _mode_shown(
 
 
 def _doubt(release: Version, mode: Setting[Mode], evidence: Sequence[Evidence]) -> str:
-    """Return the doubt about an output that this release and mode print only in a rare case; empty if none is."""
+    """Return why an output is doubtful: this release and mode print it only in a rare case. Empty if no output is."""
     for output in evidence:
         if (since := output.needs_zookeeper_since) and release.has(since) and mode.value is Mode.KRAFT:
             return (
@@ -329,7 +329,8 @@ def _usual_mode(release: Version, inter_broker: Setting[Version] | None, evidenc
 
 
 def _migration(settings: Settings, binaries: Setting[Version]) -> GivenSetting | None:
-    """Return the setting that makes the brokers migrate to KRaft; None if no setting does. Raises PropertiesError."""
+    """Return the setting that makes the brokers migrate to KRaft; None if it is not given. Raises PropertiesError if it
+    is given for Kafka 4.0 or newer, which has no ZooKeeper."""
     given = settings.get(*_MIGRATION)
     if given is None or given.text.lower() != "true" or not binaries.value.has(_FIRST_WITH_MIGRATION):
         return None

@@ -268,7 +268,7 @@ _GRAPH_OPTIONS = (
 
 
 def graph_request_of(options: Options) -> GraphRequest:
-    """Return the options of `check graph` as a request. Raises UsageError."""
+    """Return the options of `check graph` as a request. Raises UsageError if no file is named or options conflict."""
     own = options.own
     path: Path | None = own["output"]
     if path is None:

@@ -54,7 +54,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Table:
-    """The file of a model: its cases, and its columns of properties and of least values of settings."""
+    """The file of a model: its cases, and its columns: properties, and settings whose least value is recorded."""
 
     name: str
     columns: tuple[str, ...]
@@ -91,7 +91,8 @@ class _Searching:
     table: Table
 
     def answer(self, case: Case) -> Figures:
-        """Return the figures of a case: states, verdicts, least values. Raises CutShortError, KeyboardInterrupt."""
+        """Return the figures of a case: the number of states, the verdicts, and for a column `SETTING for PROPERTY` the
+        least value of the setting with which the property holds. Raises CutShortError, KeyboardInterrupt."""
         exploration = self._explore(case.instance, case.says)
         ours = {STATES: str(exploration.distinct)}
         judged = {one.prop.name: one.bare for one in verdicts(exploration)}
@@ -106,7 +107,7 @@ class _Searching:
         return Figures(ours, case.recorded)
 
     def _least(self, case: Case, setting: str, prop: str, recorded: str) -> str:
-        """Search for the least value with which a property holds, from the recorded value on; NONE if none does."""
+        """Search, from the recorded value on, for the least value of `setting` with which `prop` holds, or NONE."""
         entry = case.instance.model.entries[setting]
         assert entry.most is not None
         low, high = entry.least, entry.most + 1  # one above the greatest value means that no value will do

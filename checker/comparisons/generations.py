@@ -58,8 +58,8 @@ NAMED = 4
 
 @dataclass(frozen=True)
 class Row:
-    """A row of the screen: what breaks in a generation, in words, at which step, and what repaired it. The properties
-    `others` break for the same reason."""
+    """A row of the screen: what breaks in a generation, in words, at which step, and what repaired it. `others` are
+    further properties that break for the same reason."""
 
     step: str
     what: str
@@ -99,7 +99,7 @@ def _name(column: str) -> str:
 
 
 def _alike(rows: Mapping[str, Sequence[Row]], width: int) -> list[tuple[str, Sequence[Row]]]:
-    """Join consecutive generations whose rows have the same text on a screen of this width."""
+    """Join consecutive generations whose rows have equal text at this width; return each group's name and rows."""
     groups: list[tuple[list[str], Sequence[Row]]] = []
     for column, own in rows.items():
         if groups and _lines("", groups[-1][1], width) == _lines("", own, width):
@@ -193,7 +193,7 @@ def _words(verdict: Verdict, run: Run) -> str:
 def _later(
     records: Sequence[RecordedRun], column: str, later: Sequence[tuple[int, str]], shown: Mapping[str, object]
 ) -> list[Row]:
-    """Return a row about failures that are recorded at later steps than were searched, unless a row has their cause."""
+    """Return a row about failures recorded at later steps than were searched, without causes that `shown` has."""
     causes = {name: cause for record in records if record.column == column for name, cause in record.causes.items()}
     left = [(depth, name) for depth, name in later if causes.get(name, name) not in shown]
     if not left:
@@ -261,7 +261,7 @@ def _with_others(row: Row, room: int) -> str:
 
 
 def _permitted(pairs: Sequence[Pair], width: int) -> list[str]:
-    """Return lines on what fails where the settings promise nothing: the properties and generations for each reason."""
+    """Return lines on what fails where the settings promise nothing: reasons, with generations and properties."""
     groups: dict[str, dict[str, set[str]]] = {}
     for record, run in pairs:
         for verdict in run.verdicts:

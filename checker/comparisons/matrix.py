@@ -1,8 +1,8 @@
 """`check` alone: checks every generation against every property, and compares the verdicts with recorded ones.
 
 In:  `Options`, and a session; the recorded runs (matrix_record.py).
-Out: a `CommandResult` with a `MatrixFound`: one screen (generations.py), or with `--details` the whole
-     matrix, a cell for each generation and property, and what each run searched; and the object that `--json` prints.
+Out: a `CommandResult` with a `MatrixFound`, a text, and the object that `--json` prints. The text is one screen
+     (generations.py); with `--details` it has each cell of the matrix, and what each run searched.
 """
 
 from __future__ import annotations

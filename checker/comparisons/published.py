@@ -118,7 +118,7 @@ def _cell(ours: str, tlc: str | None) -> str:
 
 
 def _sizes(line: Mapping[str, str]) -> dict[str, int]:
-    """Read sizes as a file gives them: `replicas=3 records=2`, or in columns of their own."""
+    """Read the sizes of a line: from the column `sizes` (`replicas=3 records=2`), or from a column for each size."""
     if "sizes" not in line:
         return {name: int(line[name]) for name in SIZES}
     return {name: int(value) for name, value in (pair.split("=") for pair in line["sizes"].split())}
@@ -257,7 +257,7 @@ class SearchedRow:
 
     @property
     def broken(self) -> list[str]:
-        """The names of violated implicit properties (`deadlock`, `in_range`), which TLC does not check."""
+        """A list with the violated implicit property (`deadlock`, `in_range`), if any; TLC does not check these."""
         violated = [prop.name for prop in (DEADLOCK, IN_RANGE) if prop.name in self.run.exploration.findings]
         return [] if self.is_undecided else violated[:1]
 

@@ -34,8 +34,8 @@ ANSWERED = "acknowledged_when_so_many_hold_it"
 
 @dataclass(frozen=True)
 class Row:
-    """A row of the table: a replication scheme with a number of replicas. `writes`, `reads` and `data` are the most
-    permanent failures that the scheme tolerates, whichever brokers fail, and at any time."""
+    """A row of the table: a replication scheme with a number of replicas. `writes`, `reads` and `data` say how many
+    permanent failures the scheme tolerates, whichever brokers fail, and at any time."""
 
     replicas: int
     scheme: str
@@ -87,7 +87,7 @@ class Scheme:
     lag: bool
 
     def searched(self, session: SearchSession, limits: Limits) -> Row:
-        """Search all figures of the row. Raises CutShortError, KeyboardInterrupt."""
+        """Search for the figures of this scheme, and return them as a row. Raises CutShortError, KeyboardInterrupt."""
 
         def words(values: dict[str, int], names: list[str]) -> dict[str, Word]:
             """Search until all properties are decided, or the state space is exhausted; return the verdicts."""
@@ -196,8 +196,8 @@ def _both(prompt: str, late: str) -> str:
 
 
 def needed(rows: Sequence[Row]) -> list[str]:
-    """Return lines on how many replicas it takes to tolerate 1, 2 or 3 failures in all three columns; no lines if
-    `rows` has too few replicas."""
+    """Return lines on how many replicas it takes to tolerate 1, 2, ... failures of writes, reads and data alike; no
+    lines if `rows` has too few replicas."""
     most = max((row.replicas for row in rows), default=0)
     header = ["failures", *(f"{NAMES[scheme]}, {how}" for scheme in NAMES for how in ("in sync", "slow"))]
     body = [

@@ -1,11 +1,11 @@
-"""Runs a search on disk, in a new folder or resumed in the folder of an earlier run: the same counts and paths as in
-memory, within a memory limit for the whole process.
+"""Runs a search on disk, in a new folder or resumed in the folder of an earlier run. The search has the same counts and
+paths as in memory, and a memory limit for the whole process.
 
-The states of a level are read from disk in pieces; the properties are judged in them, and they are expanded, on the
-calling thread. A checkpoint is written at the end of a level, within a level after some minutes, and when the search is
-stopped. A checkpoint is one small file with a digest. It has a description of the search (the `question`) and the
-`state` of the search, which names all its files, with size and checksum (checker/disk/files.py). A checkpoint of
-another model, configuration, layout or version is refused, and so is a modified checkpoint.
+The calling thread reads the states of a level from disk in pieces, judges the properties in them, and expands them. A
+checkpoint is written at the end of a level, within a level after some minutes, and when the search is stopped. A
+checkpoint is one small file with a digest. It has a description of the search (the `question`) and the `state` of the
+search, which names all its files, with size and checksum (checker/disk/files.py). A checkpoint of another model,
+configuration, layout or version is refused, and so is a modified checkpoint.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def reduction_in(text: str | None) -> tuple[str, frozenset[tuple[str, str]]] | N
 
 
 def state_in(text: str, question: Mapping[str, Any], option: str) -> dict[str, Any]:
-    """Return the state in a checkpoint. Raises DamagedError; UsageError, with `option`, for that of another search."""
+    """Return the state in a checkpoint. Raises DamagedError, or UsageError with `option` if another search wrote it."""
     try:
         checkpoint = json.loads(text)
     except (ValueError, RecursionError):
@@ -111,7 +111,7 @@ SHARE_FOR_CHECKPOINTS = 0.1
 
 
 class Phase(Enum):
-    """How far the newest level is: nothing is done; properties are being judged; states are being expanded."""
+    """How far the work on the newest level is: not begun; properties are being judged; states are being expanded."""
 
     NEW = "new"
     JUDGING = "judging"
@@ -119,8 +119,8 @@ class Phase(Enum):
 
 
 class DiskCarrier(Carrier):
-    """Makes a search on the calling thread, with its states in a folder. Raises UsageError. `lost` is the message if
-    the disk was full or failed."""
+    """Makes a search on the calling thread, with its states in a folder. Raises UsageError if the memory limit is too
+    small. `lost` is the message if the disk was full or failed."""
 
     visited: StoredStates
     without_stores = "a search on disk does not judge {}, which needs all states in memory; leave out --disk"
@@ -196,7 +196,7 @@ class DiskCarrier(Carrier):
         return False
 
     def _can_go_on(self, error: BaseException | None) -> bool:
-        """Whether a later run can resume the search: there are states left, and no error has damaged its data."""
+        """Whether a later run can resume the search: it is not at its end, and no error has damaged the stored data."""
         if error is None:
             return self.context.result.stopped is not None or self.context.expanded < self.visited.count
         is_consistent = bool(self.visited.levels) and not self.interrupts.is_at_once
@@ -205,7 +205,8 @@ class DiskCarrier(Carrier):
     # ------------------------------------------------------------------------------------------------------ levels
 
     def start(self) -> int:
-        """Store the states that the search starts from, each as its own predecessor; or resume from the checkpoint."""
+        """Store the states that the search starts from, each as its own predecessor, or resume from the checkpoint.
+        Return the number of the first state of the newest level."""
         if self.options.is_resumed:
             self._resume()
             return self.visited.firsts[-2]
@@ -217,7 +218,7 @@ class DiskCarrier(Carrier):
         return 0
 
     def check(self, first: int, last: int) -> None:
-        """Judge the properties in the states of the newest level, piece by piece."""
+        """Judge the properties in the states first..last-1, which are the newest level, piece by piece."""
         assert last == self.visited.count
         if self._phase is Phase.EXPANDING:  # the search was resumed within this level
             return
@@ -238,7 +239,7 @@ class DiskCarrier(Carrier):
         self._results.clear()
 
     def expand(self, first: int, last: int) -> None:
-        """Expand the states of the newest level, piece by piece, and remove duplicates. Raises Full, DiskError."""
+        """Expand the states first..last-1, the newest level, in pieces; remove duplicates. Raises Full, DiskError."""
         assert last == self.visited.count
         if self._phase is not Phase.EXPANDING:  # nothing was to be judged
             self._begin_expanding()
@@ -250,7 +251,7 @@ class DiskCarrier(Carrier):
             self._phase = Phase.NEW
 
     def _expand_piece(self, first: int, at: int, states: NDArray[np.uint64]) -> bool:
-        """Expand a piece of the level's states, from position `first + at` on; False if the search is stopped."""
+        """Expand a piece of the level's states, from position `first + at` on; return False if the search must stop."""
         context, done, size = self.context, 0, len(states) // self.visited.words
         results = KernelResults(len(context.properties))
         while done < size:
@@ -280,7 +281,7 @@ class DiskCarrier(Carrier):
         return super().is_out_of_time()
 
     def progress(self, seconds: float) -> Progress:
-        """The progress of the search after these seconds, with the bytes on disk."""
+        """The progress of the search after `seconds`, with the bytes on disk."""
         progress = super().progress(seconds)
         return replace(progress, bytes_on_disk=self.folder.used, candidates=self.visited.candidates)
 
@@ -339,8 +340,8 @@ class DiskCarrier(Carrier):
 
 
 def cleared_before(options: DiskRequest) -> frozenset[tuple[str, str]] | None:
-    """The fields that a resumed search clears (`Reduction.clears`), so that it continues to clear them; None if the
-    search is new, or if its checkpoint cannot be read."""
+    """The fields that a search to be resumed has cleared so far (`Reduction.clears`), so that it continues to clear
+    them; None if the search is new, or if its checkpoint cannot be read."""
     try:
         path = options.folder / CHECKPOINT
         before = reduction_in(path.read_text(encoding="utf-8", errors="replace")) if options.is_resumed else None
@@ -360,8 +361,8 @@ def explore_on_disk(
 ) -> tuple[Exploration, DiskSummary]:
     """Search an instance within limits; the memory limit is for the whole process.
 
-    Raises UsageError for a folder that cannot be used. If the disk is full, the result covers the search until then.
-    The folder is emptied when there is nothing to resume. A search that was repeated without a reduction
+    Raises UsageError for a folder that cannot be used. If the disk is full, the result covers the search until then. At
+    the end of a complete search, its files are deleted. A search that was repeated without a reduction
     (checker/explicit/reduced_search.py) is also resumed without a reduction.
     """
     folder = Folder.of(options)

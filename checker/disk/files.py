@@ -1,8 +1,8 @@
 """The files of a search on disk: columns of numbers in one folder, to which numbers are only appended, with checksums.
 
-A checkpoint records the size and the checksum of each file. Bytes that a later crash leaves behind the recorded size
-are cut off when the search is resumed. A file that a checkpoint names is deleted only after a later checkpoint, which
-does not name it, is on disk.
+A checkpoint records the size and the checksum of each file. If a run crashes later, bytes beyond the recorded size are
+cut off when the search is resumed. A file that a checkpoint names is deleted only after a later checkpoint, which does
+not name it, is on disk.
 """
 
 from __future__ import annotations

@@ -141,7 +141,7 @@ def drain(
     room: Value,
     counted: Value,
 ) -> None:
-    """Write states low..high-1 without a mark to `drained` in the order of their hashes, and mark them.
+    """Write those of the states low..high-1 that have no mark to `drained`, ordered by their hashes, and mark them.
 
     The function begins at slot `begin`, ends where the next cluster might exceed `room` states, and returns the next
     slot. For each written state, `numbers` gets the index minus `low`, and `hashes` the hash; the address `counted`

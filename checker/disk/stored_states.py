@@ -110,12 +110,10 @@ class KnownStates:
     def absorb(
         self, batch: Batch, first: int, last: int, most: int, offset: int, parents: int, steps: int, index: int
     ) -> int:
-        """Append the successors at kept[first..last-1] that are new, up to `most` states in all; their hashes are
-        already computed. Returns the position after the last successor that was looked up; `first` if there is no room.
-
-        The predecessors (plus `offset`) and the steps of the states from index `index` on go to the arrays of 32-bit
-        numbers at the addresses `parents` and `steps`.
-        """
+        """Append those successors of a batch at kept[first..last-1] that are not in memory, up to `most` states in all;
+        their hashes are already computed. Returns the position after the last successor that was looked up; `first` if
+        there is no room. The predecessors (plus `offset`) and the steps of the states from index `index` on go to the
+        arrays of 32-bit numbers at the addresses `parents` and `steps`."""
         absorb, at = as_machine_code(sorted_table.absorb), batch.at
         done = first
         while True:
@@ -134,7 +132,7 @@ class KnownStates:
         assert entered == self.count, "no cluster is as long as the spare slots"
 
     def keep_newest(self, count: int) -> None:
-        """Forget all but the newest `count` states, which must include all candidates, and be at most half of all."""
+        """Forget all but the newest `count` states: at most half of all, among them every candidate (see `first`)."""
         gone = self.count - count
         assert 0 <= gone <= self.first
         assert gone >= count, "the states that move must not overlap their new places"
@@ -154,8 +152,8 @@ class KnownStates:
         self.table.fill(0)
 
     def drain(self, low: int, high: int) -> Iterator[tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.uint64]]]:
-        """Mark the states low..high-1 that have no mark, and yield them in the order of their hashes, in batches of
-        three arrays: states, their indices minus `low`, hashes. The arrays are reused."""
+        """Mark those of the states low..high-1 that have no mark (are in no file), and yield them in the order of their
+        hashes, in batches of three arrays: states, their indices minus `low`, hashes. The arrays are reused."""
         drain, counted = as_machine_code(sorted_table.drain), ctypes.c_int64(0)
         slot = 0
         while slot < self._end:
@@ -167,13 +165,13 @@ class KnownStates:
                 yield self._drained[: size * self.words], self._numbers[:size], self._hashes[:size]
 
     def strike(self, states: NDArray[np.uint64]) -> int:
-        """Mark the candidates that equal one of these states; return how many were marked."""
+        """Mark the candidates (the states from `first` on) that equal one of these states; return how many."""
         strike, size = as_machine_code(sorted_table.strike), len(states) // self.words
         store = *self._table, self.store.ctypes.data, self.words
         return strike(*store, self.first, *addresses(self.marks, states), size)
 
     def regions(self) -> NDArray[np.uint8]:
-        """A byte for each region of hashes: 1 if a candidate lies in it."""
+        """A byte for each region of hashes: 1 if a candidate (a state from index `first` on) lies in it."""
         regions: NDArray[np.uint8] = np.zeros(1 << REGION_BITS, np.uint8)
         candidates, count = self.states(self.first, self.count), self.count - self.first
         cover = as_machine_code(sorted_table.cover)
@@ -197,7 +195,7 @@ REGION_SHIFT = np.uint64(64 - REGION_BITS)
 
 class SortedRun:
     """A file of states in the order of their hashes. `firsts` has the first hash of every block; `places`, if given, is
-    a column with the position of each state in the draft."""
+    a column with the position of each state in the draft of the next level."""
 
     def __init__(self, words: int, column: Column, places: Column | None = None) -> None:
         self.words = words
@@ -234,13 +232,13 @@ class SortedRun:
         self.column.append(states)
 
     def blocks_between(self, low: int, high: int) -> tuple[int, int]:
-        """The blocks that can hold states with hashes low..high-1, as first and last + 1."""
+        """The blocks that can hold states with hashes low..high-1: the first block, and one more than the last."""
         first = int(np.searchsorted(self.firsts, np.uint64(low), "left")) - 1
         last = len(self.firsts) if high >= 1 << 64 else int(np.searchsorted(self.firsts, np.uint64(high), "left"))
         return max(0, first), last
 
     def blocks_in(self, regions: NDArray[np.uint8]) -> Iterator[tuple[int, int]]:
-        """Yield sequences of blocks that can hold states in the marked regions of hashes, as first and last + 1."""
+        """Yield sequences of blocks that can hold states in marked regions of hashes, each as first and last + 1."""
         heads = (self.firsts >> REGION_SHIFT).astype(np.int64)
         ends = np.append(heads[1:], (1 << REGION_BITS) - 1)
         below = np.concatenate([[0], np.cumsum(regions, dtype=np.int32)])
@@ -261,7 +259,7 @@ class SortedRun:
     def strike(
         self, known: KnownStates, blocks: Iterator[tuple[int, int]], is_stopped: Callable[[], bool]
     ) -> int | None:
-        """Mark the candidates that are in these blocks; return how many, or None if the search is stopped."""
+        """Mark the states of `known` that these blocks have, too; return how many, or None if the search is stopped."""
         struck = 0
         for first, last in blocks:
             for _, states in self.pieces(first, last):
@@ -280,8 +278,8 @@ PIECE = 1 << 16
 
 @dataclass
 class Level:
-    """The columns of a level: states, predecessors and steps. `states` is None once the column of states is deleted,
-    which happens first."""
+    """The columns of a level: states, predecessors and steps. `states` is None once the column of states is deleted;
+    the other columns stay longer, for paths."""
 
     words: int
     states: Column | None
@@ -333,7 +331,7 @@ class Level:
         return counts
 
     def described(self) -> dict[str, Any]:
-        """The description of the level's columns that a checkpoint records."""
+        """Return what a checkpoint records about the columns of the level."""
         return {
             "states": None if self.states is None else self.states.described(),
             "parents": self.parents.described(),
@@ -395,7 +393,7 @@ class StoredStates:
 
     @property
     def candidates(self) -> int:
-        """The number of states in the draft, some of which may be duplicates."""
+        """The number of states found for the next level (the draft), some of which may be duplicates."""
         if self.draft is None:
             return 0
         return self.group_start + self.known.count - self.known.first
@@ -424,8 +422,8 @@ class StoredStates:
     # -------------------------------------------------------------------------------------------------- candidates
 
     def add(self, batch: Batch, size: int, offset: int) -> None:
-        """Add to the draft the successors of a batch that are not in memory. Raises Full, DiskError. `offset` is the
-        position of the batch's first predecessor in its level."""
+        """Add to the draft of the next level those successors of a batch that are not in memory. `offset` is the
+        position of the batch's first predecessor in its level. Raises Full, DiskError."""
         if self.draft is None:
             self.draft, self._written = Level.new(self.folder, self.words, self.step_kind), self.known.count
         if self.candidates + size > MOST_OF_LEVEL:
@@ -444,7 +442,7 @@ class StoredStates:
         return self.known.absorb(batch, done, size, most, offset, parents, steps, self._written)
 
     def flush(self) -> None:
-        """Write all candidates in memory to the draft. Raises DiskError."""
+        """Write the new states in memory to the draft of the next level. Raises DiskError."""
         if self.draft is not None:
             states, size = self.known.states(self._written, self.known.count), self.known.count - self._written
             self.draft.append(states, self._parents[:size], self._steps[:size])
@@ -486,8 +484,8 @@ class StoredStates:
     # -------------------------------------------------------------------------------------------------- duplicates
 
     def close_level(self, is_stopped: Callable[[], bool]) -> bool:
-        """Remove the duplicates from the draft, and make the draft a level if any states are left. Returns False, and
-        changes nothing, if `is_stopped` says that the search has to stop."""
+        """Remove the duplicates from the draft of the next level, and make it a level if any states are left. Returns
+        False, and changes nothing, if `is_stopped` says that the search has to stop."""
         self.flush()
         draft = self.draft
         if draft is None:
@@ -514,7 +512,7 @@ class StoredStates:
         return True
 
     def _distinct(self, draft: Level, is_stopped: Callable[[], bool]) -> Level | None:
-        """Return the draft without duplicates; all its candidates must be in memory. None if the search is stopped."""
+        """Return the draft without duplicates (None: the search is stopped); all its states must be in memory."""
         known, first = self.known, self.known.first
         struck = 0
         regions = known.regions() if self.runs else np.zeros(0, np.uint8)
@@ -530,8 +528,8 @@ class StoredStates:
         return level
 
     def _distinct_among_groups(self, draft: Level, is_stopped: Callable[[], bool]) -> Level | None:
-        """Return the draft, whose candidates are in groups, without duplicates; None if the search is stopped. The
-        distinct states become a run. Afterwards no state is known in memory."""
+        """Return the draft, whose states are in sorted groups on disk, without duplicates; None if the search is
+        stopped. The distinct states become a run. Afterwards no state is known in memory."""
         self._write_group()
         ranges = max(1, round(draft.count / (SHARE_OF_RANGE**2 * self.known.room)))
         bounds = [ALL_HASHES * number // ranges for number in range(ranges + 1)]
@@ -563,8 +561,8 @@ class StoredStates:
         run: SortedRun,
         is_stopped: Callable[[], bool],
     ) -> bool:
-        """Write the distinct candidates with hashes low..high-1 to a run, and clear their bits in `gone`. Return False
-        if the search is stopped."""
+        """Write the distinct states of the draft with hashes low..high-1 to `run`, and clear their bits in `gone`.
+        Return False if the search is stopped."""
         known = self.known
         if not self._load_range(low, high, places):
             middle = (low + high) // 2
@@ -582,8 +580,8 @@ class StoredStates:
         return not is_stopped()
 
     def _load_range(self, low: int, high: int, places: NDArray[np.uint32]) -> bool:
-        """Load the candidates with hashes low..high-1 into memory, and of equal candidates only the first; return False
-        if there is no room for all."""
+        """Load the states of the groups with hashes low..high-1 into memory, of equal states only the first; return
+        False if there is no room for all."""
         known = self.known
         known.forget_all(low, high)
         for group in self.groups:
@@ -604,7 +602,7 @@ class StoredStates:
     # -------------------------------------------------------------------------------------------------- checkpoints
 
     def described(self) -> dict[str, Any]:
-        """The description of the stored states that a checkpoint records. All candidates must be in the draft."""
+        """Return what a checkpoint records about the stored states, all of which must be written (see `flush`)."""
         return {
             "levels": [level.described() for level in self.levels],
             "draft": None if self.draft is None else self.draft.described(),

@@ -30,7 +30,7 @@ def begin(folder: Path) -> None:
 
 
 def write(folder: Path, failures: Sequence[Searched]) -> None:
-    """Write all pages. Raises UsageError."""
+    """Write all pages. Raises UsageError if a page cannot be written."""
     write_all(
         folder,
         alone({**{f"{searched.failure.name}.html": _page(searched) for searched in failures}, INDEX: _index(failures)}),

@@ -58,7 +58,8 @@ def run(options: Options, session: SearchSession) -> CommandResult:
 
 
 def chosen(options: Options) -> list[Failure]:
-    """Return the failures that the arguments name (without any: all) and that the release has. Raises UsageError."""
+    """Return the failures that the arguments name (without any: all) and that the release, if one is given, has. Raises
+    UsageError for an unknown name or release, or if the release has none of the named failures."""
     words = [word for word in (options.model.target, *options.model.rest) if word is not None]
     named = list(failures())
     for word in words:
@@ -87,7 +88,7 @@ def chosen(options: Options) -> list[Failure]:
 
 
 def text(comparison: FailureComparison, *, is_detailed: bool) -> str:
-    """Return the text of all failures that were searched."""
+    """Return the text on all searched failures: a table or, with `is_detailed`, all lines about each failure."""
     failures = [searched for _, searched in comparison.answers]
     lines = [line for searched in failures for line in detail(searched)] if is_detailed else overview(failures)
     different = [

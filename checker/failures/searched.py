@@ -74,8 +74,7 @@ class Searched:
 
     @property
     def differs(self) -> list[str]:
-        """The results that differ from the library's record, in words; empty if none differs, or if nothing was
-        searched."""
+        """The results that differ from the library's record, in words; empty if none does, or nothing was searched."""
         history = self.failure.history
         if history is None or self.verdict is None or self.run is None:
             return []
@@ -102,7 +101,7 @@ class Searched:
 
 
 def search(failure: Failure, session: SearchSession, limits: Limits, traces: TraceWriter) -> Searched:
-    """Search a failure and all changes that end it; write its trace. Raises KeyboardInterrupt."""
+    """Search a failure as it is, and with each change that ends it; write its trace. Raises KeyboardInterrupt."""
     history = failure.history
     if history is None:
         return Searched(failure)
@@ -140,7 +139,7 @@ def _run(
 
 
 def history_of(searched: Searched) -> str:
-    """Return the verdict on the failure's property, with its step: acked_not_lost VIOLATED at step 6."""
+    """Return the verdict on the failure's property, as in acked_not_lost VIOLATED at step 6, or why it is missing."""
     if searched.failure.history is None:
         return "not expressed"
     if searched.verdict is None or searched.trace is None:

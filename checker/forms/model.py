@@ -148,7 +148,7 @@ def _reduction(options: Options) -> AskedReduction:
 
 
 def text(run: Run, words: Sequence[str], look: Look) -> str:
-    """Return the text of the screen. `words` are the words of the command, for the next commands."""
+    """Return the text of the screen. `words` are the words of the command, which the next commands repeat."""
     width = look.width
     lines = [*_checked(run, width), "", *_judged(run, width), *range_lines(run.verdicts)]
     lines += _warnings(run, width)
@@ -229,7 +229,7 @@ def _warnings(run: Run, width: int) -> list[str]:
 
 
 def _shown(run: Run) -> str | None:
-    """Return the property whose failure is shown as a history: the first declared one with the gravest verdict."""
+    """Return the failing property that is shown: the model's first with the gravest verdict; None if none fails."""
     for word in GRAVEST_FIRST:
         for verdict in run.verdicts:
             if verdict.word is word:
@@ -238,7 +238,7 @@ def _shown(run: Run) -> str | None:
 
 
 def history_lines(trace: Trace, look: Look) -> list[str]:
-    """Return the history of a failure as lines: what happens in sentences, a table of the steps, a legend."""
+    """Return the history of a failure as lines: what happens, in sentences; a table of the steps; a legend."""
     prop = trace.prop
     assert prop is not None, "the trace of a failure has a property"
     sentences = told(trace) or [f"{prop.name} fails at step {trace.length}{says(prop.function.documentation)}"]

@@ -92,8 +92,8 @@ class Candidate:
 class Judgement:
     """A mutant, and what became of it.
 
-    If a property killed the mutant, that property is `failure`, whose path the reference semantics has confirmed;
-    `message` describes how a value left its declared range, if one did.
+    If a property killed the mutant, `failure` is the failure of that property; the reference semantics has confirmed
+    its path. `message` says how a value left its declared range, if one did.
     """
 
     candidate: Candidate
@@ -258,16 +258,16 @@ class _Hunt(Search):
                     yield Failure(prop.name, word, finding.path)
 
     def worse_failure(self) -> Failure | None:
-        """Return, of the failures that are graver than the `known` ones, the failure with the shortest path (the first
-        of several); None if no failure is graver."""
+        """Return the failure with the shortest path (the first of several) among those that are graver than the `known`
+        failures; None if no failure is graver."""
         known = self.known or {}
         worse = [failure for failure in self.failures() if failure.is_worse_than(known.get(failure.name))]
         return min(worse, key=lambda failure: failure.path.depth, default=None)
 
 
 def _takes_more(candidate: Candidate, searched: Search) -> bool:
-    """Whether a mutant takes or may take more steps than the original action, in the states that the search of the
-    unmutated model expanded. A mutant that leaves declared ranges may take more steps."""
+    """Whether a mutant takes more steps than the original action in the states that the search of the unmutated model
+    expanded, or may take more, because its steps leave declared ranges."""
     slot, instance = candidate.slot, candidate.instance
     alone = tuple(choice if number == slot else None for number, choice in enumerate(instance.alternatives))
     context = SearchContext(
