@@ -472,7 +472,7 @@ def _bits(row: NDArray[np.uint64]) -> list[int]:
 
 
 def _masks(rows: NDArray[np.uint64], bits: list[int]) -> NDArray[np.uint32]:
-    """For each row, a number: its bit k is the bit of the row whose position is bits[k]."""
+    """For each row of bits, a number whose bit k is the row's bit at position bits[k]."""
     masks: NDArray[np.uint32] = np.zeros(len(rows), np.uint32)
     for at, bit in enumerate(bits):
         masks |= ((rows[:, bit // 64] >> np.uint64(bit % 64) & np.uint64(1)) << np.uint64(at)).astype(np.uint32)

@@ -106,8 +106,9 @@ def _repeated(first: Exploration, search_with: SearchWith, announce: Announce) -
 
 
 def _leave_out_what_is_unsure(result: Exploration) -> None:
-    """Leave out findings whose paths are longer than the first path that may leave a declared range, because steps may
-    be missing on them. The other findings have shortest paths: every state with a shorter path was visited."""
+    """Leave out findings whose paths are longer than the first path that may leave a declared range. The search dropped
+    all steps that may leave a range, though the model may have some of them, so shorter paths may exist for these
+    findings. The other findings have shortest paths: every state with a shorter path was visited."""
     path = result.findings[IN_RANGE.name].found.path
     assert path is not None
     result.judged = min(result.judged, path.depth - 1)

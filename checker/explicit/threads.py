@@ -92,7 +92,7 @@ class Shards:
         return sum(store.bytes_used for store in self.stores)
 
     def close_level(self) -> None:
-        """Make the states since the last call a level, without numbering them (`number_level` does)."""
+        """Make a level of the states inserted since the last call, without numbering them (`number_level` does)."""
         self.opened, self.closed = self.closed, [store.count for store in self.stores]
 
     def number_level(self) -> None:
@@ -108,7 +108,7 @@ class Shards:
         self.numbered += count
 
     def locals_at(self, number: int, earlier: int, locals_there: Sequence[int]) -> list[int]:
-        """For each shard, the count of its states below `number`; `locals_there` has the counts below `earlier`."""
+        """For each shard, how many of its states are below `number`; `locals_there` has the counts below `earlier`."""
         owners = self.owners[earlier:number]
         return [int(np.count_nonzero(owners == shard)) + before for shard, before in enumerate(locals_there)]
 
@@ -131,7 +131,8 @@ class Shards:
         return first + int(np.flatnonzero(self.owners[first : self.numbered] == shard)[local])
 
     def found_by(self, first: int, steps: int) -> NDArray[np.int64]:
-        """For each step number, how many states that step discovered; the `first` initial states do not count."""
+        """For each step number, how many states that step discovered; the initial states, `first` in number, do not
+        count."""
         counts: NDArray[np.int64] = np.sum([store.found_by(0, steps) for store in self.stores], axis=0)
         counts[:1] -= min(first, self.count)  # a model may have no step at all
         return counts
@@ -175,7 +176,7 @@ MOST_CHUNK = 1 << 14
 
 @dataclass
 class Task:
-    """A chunk of consecutive states that a thread expands, and how many of them are done."""
+    """A chunk of consecutive states that a thread expands, and how many of the chunk's states are expanded."""
 
     lane: int
     """The working memory in which it is expanded."""
