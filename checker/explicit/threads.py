@@ -302,7 +302,7 @@ class Threads(Carrier):
         self.visited.close_level()
 
     def _expand_chunk(self, task: Task) -> None:
-        """Write the successors of a chunk's remaining states into its lane, while the lane has room."""
+        """Write the successors of a chunk's remaining states into the chunk's lane, its memory, while that has room."""
         lane = self.lanes[task.lane]
         results = self.all_results[task.lane]
         results.clear()

@@ -163,7 +163,7 @@ def preserved(
 
 
 def _initially_true(system: BoundedSystem, proposed: Sequence[Candidate], deadline: float) -> list[Candidate]:
-    """The proposed lemmas that are true in all initial states; so far, at most SOME initial states were examined."""
+    """The proposed lemmas that are true in all initial states; only the first SOME of them served for the proposals."""
     if not proposed or len(system.instance.initial_states) <= SOME:
         return list(proposed)
     relation, circuit = system.relation, system.circuit
@@ -357,7 +357,7 @@ class _Proving:
         return readable
 
     def refuse(self, error: UsageError, *, every_length: bool) -> None:
-        """Store a failed attempt for every property that is still open: Z3 cannot check the model, for this reason."""
+        """Store a failed attempt for every property that is still open: Z3 cannot check the model, because of `error`."""
         for prop in self.open:
             if prop.every_length or not every_length:
                 self._lose(Attempt(prop, every_length, f"Z3 cannot check this model: {error}"))

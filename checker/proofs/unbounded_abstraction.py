@@ -49,8 +49,8 @@ def ends(place: FieldLayout) -> tuple[int | None, int | None]:
 
 @dataclass(frozen=True)
 class Round:
-    """One iteration of a loop. For each cell or local: the condition under which the iteration writes it, and its
-    values before and after the iteration."""
+    """One iteration of a loop. For each cell or local: the condition under which the iteration writes it, and the value
+    of the cell or local before and after the iteration."""
 
     written: Mapping[Target, int]
     begun: Mapping[Target, Value]
@@ -85,7 +85,7 @@ class AbstractEvaluator(Evaluator):
     def act(
         self, before: Sequence[Value], function: Function | None, arguments: Sequence[Value]
     ) -> tuple[int, int, list[Value]]:
-        """As `Evaluator.act`; repeated reads of one element of an array without cells return the same value."""
+        """As `Evaluator.act`; in one call, all reads of an element of an array without cells return one value."""
         self.read = {}
         return super().act(before, function, arguments)
 
