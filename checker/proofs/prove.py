@@ -357,7 +357,7 @@ class _Proving:
         return readable
 
     def refuse(self, error: UsageError, *, every_length: bool) -> None:
-        """Store a failed attempt for every property that is still open: Z3 cannot check the model, because of `error`."""
+        """Store a failed attempt for every open property: Z3 cannot check the model, for the reason `error`."""
         for prop in self.open:
             if prop.every_length or not every_length:
                 self._lose(Attempt(prop, every_length, f"Z3 cannot check this model: {error}"))
