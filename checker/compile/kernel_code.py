@@ -83,15 +83,15 @@ def function_of(
 
 
 def _kinds(parameters: Iterable[ir.Variable]) -> list[type[Value]]:
-    """The types of a function's parameters. A state is an `Apart` only if it is the function's only state; two states
-    can be the same buffer."""
+    """The types of a function's parameters. A state has the type `Apart`, which no other parameter may overlap, only if
+    it is the function's only state: two states can be the same buffer."""
     are_states = [parameter.role is ir.Role.STATE for parameter in parameters]
     return [(Apart if sum(are_states) == 1 else Buffer) if is_state else Value for is_state in are_states]
 
 
 @dataclass
 class Lowering:
-    """Translates a routine of the model into `code`. `places` has the values of variables, `limits` their limits."""
+    """Translates a routine of the model into `code`. `places` has the variables' values, `limits` bounds of values."""
 
     kernel: KernelCode
     code: Code
@@ -439,7 +439,7 @@ class KernelCode:
         code.return_(self.elements.goes_on)
 
     def keep(self, code: Code, state: Value, words: Value) -> None:
-        """Apply the reduction to `state`, in place, and pack the result, the state that the search keeps."""
+        """Apply the reduction to `state`, in place, and pack the result, which the search keeps, to address `words`."""
         symmetry, dead = self.reduction.symmetry, self.reduction.dead
         if dead:
             clear_dead(code, state, dead, self.layout.bits)
@@ -505,7 +505,7 @@ class KernelCode:
                     self.judge(code, judged, number, prop, self.holds(code, prop.function, *arguments))
 
     def judge(self, code: Code, judged: Judged, number: int, prop: Property, truth: Value) -> None:
-        """Count a result of a property: `truth` is true for a property of kind `sometimes`, or false for any other."""
+        """Count a result if `truth`, the property's value, is true for a `sometimes` property, or false for another."""
         if prop.kind is Kind.SOMETIMES:
             with self.when(code, judged, number, truth, *judged.states.values()):
                 self.count(code, judged, number, EntryKind.FOUND)
@@ -765,7 +765,7 @@ class CarefulCode(KernelCode):
     counts_errors = True
 
     def taken(self, count: Variable, results: Value) -> Value:
-        """A number that grows with every step, as in KernelCode, also with steps that leave a declared range."""
+        """A number that grows with every step, as in KernelCode, and also with steps that leave a declared range."""
         return super().taken(count, results) + load_word(results + offset_of_steps(self._deadlock))
 
     def refuse_unknown(

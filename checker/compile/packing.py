@@ -307,7 +307,7 @@ class Canonical:
                     right.set(kept)
 
     def _others(self) -> Any:
-        """The function that packs the least state of all orders of elements with equal signatures; restores `state`."""
+        """A function that packs the least of a state's orders of equally signed elements, and restores the state."""
         others = self._function("others.none", 3, lambda *_: None)
         for numbers in self.numbers:
             for last in numbers[1:]:

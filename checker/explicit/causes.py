@@ -225,7 +225,7 @@ def distinct_causes(
 
 
 def _candidates(search: Search, ends: Sequence[End]) -> Iterator[StepPath]:
-    """The paths to examine: by the number of faults, and those with equally many as discovered, the shortest first."""
+    """The paths to examine, ordered by their number of faults, then by length, then in the order of discovery."""
     if not ends:
         return
     context = search.context

@@ -330,8 +330,8 @@ def fair_loops(reachable: WholeSearch, number: int, prop: Property, path: PathTo
 @dataclass(frozen=True)
 class Ways:
     """How a behaviour gets to each node of a graph: `reached` marks the nodes to which it can get, `depths` counts the
-    steps from an initial state. `parents` has each node's predecessor. The predecessor of a first node, to which the
-    search's path leads, is the node itself."""
+    steps from an initial state. `parents` has each node's predecessor; that is the node itself where a behaviour enters
+    the graph, at the end of the search's path to this node."""
 
     reached: Marks
     depths: NDArray[np.uint32]

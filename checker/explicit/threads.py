@@ -131,8 +131,7 @@ class Shards:
         return first + int(np.flatnonzero(self.owners[first : self.numbered] == shard)[local])
 
     def found_by(self, first: int, steps: int) -> NDArray[np.int64]:
-        """For each step number, how many states that step discovered; the initial states, `first` in number, do not
-        count."""
+        """For each step number, how many states that step discovered, not counting the first `first` states."""
         counts: NDArray[np.int64] = np.sum([store.found_by(0, steps) for store in self.stores], axis=0)
         counts[:1] -= min(first, self.count)  # a model may have no step at all
         return counts
@@ -315,8 +314,8 @@ class Threads(Carrier):
         lane.sort(task.generated)
 
     def _take_in(self, tasks: deque[Task], free: deque[int]) -> None:
-        """Insert the successors of the chunks, in order, up to the first incomplete chunk. The lanes of complete chunks
-        become `free`."""
+        """Insert the successors of the chunks, in order, up to and including the first incomplete chunk. The lanes of
+        complete chunks become `free`."""
         complete = list(takewhile(lambda task: task.is_complete, tasks))
         ready = [*complete, *islice(tasks, len(complete), len(complete) + 1)]
         self._merge([self.lanes[task.lane] for task in ready])

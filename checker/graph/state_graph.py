@@ -280,8 +280,7 @@ class _GraphBuilder:
         return self.edges.setdefault((source, target), Edge())
 
     def _judge_deadlock(self, ends: Numbers) -> None:
-        """Record which dead ends are deadlocks: the model does not permit this end, and no step from there leaves a
-        range."""
+        """Record which dead ends are deadlocks: not permitted by the model, and no step from there leaves a range."""
         number = len(self.instance.model.properties)
         runner, results = KernelRunner(self.kernel, self.instance), KernelResults(number)
         active: NDArray[np.int8] = np.zeros(number + 1, np.int8)

@@ -421,8 +421,8 @@ class _Proving:
         return any(prop is not IN_RANGE for prop in goals) or bool(goals and self.settled - self.failing)
 
     def with_candidates(self, sample: Sequence[Cells]) -> None:
-        """Propose lemmas that hold in the sample, keep those that are inductive, and prove by induction with them and
-        with everything that is already proved."""
+        """Propose lemmas that hold in the sample, keep the inductive lemmas, and prove open properties by induction
+        with these lemmas and with everything that is already proved."""
         promises = self._claims(self.open, every_length=False)
         aims = [*promises, *self.premises]
         if not self._is_anything_asked(aims) or not sample:
@@ -447,7 +447,7 @@ class _Proving:
                 self.found.proofs[prop.name] = Proof(prop, lemmas, False, 1, time.monotonic() - started)
 
     def with_more_steps(self) -> None:
-        """Prove by k-induction over paths that visit no state twice, assuming everything that is already proved."""
+        """Prove open properties by k-induction over paths that visit no state twice, assuming all that is proved."""
         aims = [*self.open, *self.premises]
         if not self._is_anything_asked(aims):
             return
