@@ -113,8 +113,8 @@ class GeneratorCode(KernelCode):
 def compiled_generators(
     instance: Instance, layout: Layout, *, is_careful: bool = False
 ) -> Sequence[Callable[..., int]]:
-    """Returns one compiled function for each generator of initial states, in the model's order. Compiles the functions
-    if the cache does not have their code. Raises OutOfTimeError."""
+    """Returns one function for each generator of initial states, in the model's order, compiled unless the cache has
+    it. A careful function stops where a value leaves its declared range. Raises OutOfTimeError."""
     path = code_path("kernels", f"generators\0{is_careful}\0{generators_key(instance)}")
 
     def build(module: Module) -> None:

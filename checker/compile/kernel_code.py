@@ -412,7 +412,7 @@ Loop = Callable[[int, Sequence[Value]], AbstractContextManager[Value]]
 
 
 class KernelCode:
-    """Builds the functions of a kernel in a module; a function is built before the functions that call it."""
+    """Builds the functions of a kernel in LLVM's `module`; a function is built before the functions that call it."""
 
     counts_errors = False
     """Whether properties are judged on although the model has left a declared range."""
@@ -656,8 +656,8 @@ class KernelCode:
         code.return_(pause(status, last, at.count, 0))
 
     def attempt(self, code: Code, at: Expansion, state: Value, slot: int, routine: Routine) -> None:
-        """Take all steps of one alternative of an action. The code after the guards is a separate function. The guards
-        read the state in `before`, which no step changes, so a cell need not be read again after a step."""
+        """Take all steps of `routine`, an alternative of an action. The code after the guards is a separate function.
+        The guards read the state in `before`, which no step changes, so a cell need not be read again after a step."""
         choices = self.instance.argument_ranges[slot]
         step = self.step(routine, choices, skip=len(routine.guards))
         guards = conjuncts(routine)

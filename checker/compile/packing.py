@@ -307,7 +307,8 @@ class Canonical:
                     right.set(kept)
 
     def _others(self) -> Any:
-        """A function that packs the least of a state's orders of equally signed elements, and restores the state."""
+        """A function that tries all orders of elements with equal signatures, packs the least state, and then restores
+        the working buffer."""
         others = self._function("others.none", 3, lambda *_: None)
         for numbers in self.numbers:
             for last in numbers[1:]:

@@ -268,7 +268,7 @@ def _add(causes: dict[Cause, Trace], trace: Trace) -> None:
 
 
 def _needed(trace: Trace) -> list[Step]:
-    """The steps that a trace needs: without them, the same part of the property would not fail."""
+    """The steps that a trace needs for the same part of the property to fail."""
     instance, prop, part = trace.instance, trace.prop, broken_part(trace)
     assert prop is not None
 

@@ -238,7 +238,7 @@ class Graph:
         return np.array([row >> 64 * word & (1 << 64) - 1 for word in range(self.words)], np.uint64)
 
     def _store(self, kept: Marks, of_groups: NDArray[np.uint64]) -> None:
-        """Compute and store the edges, and in `met` which groups of steps each node disables. Raises LimitError."""
+        """Compute and store the edges; note in `met` which groups of steps each node disables. Raises LimitError."""
         of_nodes = (BYTES_OF_NODE + 16 * self.words) * len(self.nodes) + BYTES_OF_STATE * len(kept)
         self.reachable.refuse_memory(of_nodes)
         index: NDArray[np.uint32] = np.full(len(kept), OUTSIDE, np.uint32)
@@ -371,7 +371,7 @@ def _ways(graph: Graph, kind: Kind, premise: Marks) -> Ways:
 
 
 class FairLoops:
-    """Finds loops through nodes marked in `alive` that meet every requirement whose bit is set in `needed`."""
+    """Finds loops through nodes marked in `alive`. A loop must meet every requirement whose bit is set in `needed`."""
 
     def __init__(self, graph: Graph, ways: Ways, alive: Marks, needed: NDArray[np.uint64], path: PathTo) -> None:
         self.graph = graph

@@ -45,8 +45,8 @@ declares; empty if it uses them."""
 def kept_or_found(instance: Instance, question: str, find: Callable[[], Found], is_whole: Callable[[], bool]) -> Found:
     """Returns the cached reduction, or else the result of `find`, which takes longer than a small search.
 
-    `question` is a text of everything else on which the reduction depends. What `find` returns is stored in the cache
-    if `is_whole()`, that is, if no time limit cut it short.
+    `question` is a text of everything on which the reduction depends, except the instance. What `find` returns is
+    stored in the cache if `is_whole()`, that is, if no time limit cut it short.
     """
     content = hashlib.sha256(f"{instance.digest}\0{question}\0{engine_digest()}\0{sys.version}".encode())
     # The digest of a model leaves out which domains are symmetric, and the places in its text, which a symmetry names.
@@ -66,7 +66,7 @@ SearchWith = Callable[[Kernel, Limits], Exploration]
 def concluded(
     search_with: SearchWith, kernel: Kernel, limits: Limits, announce: Announce = lambda message: None
 ) -> Exploration:
-    """Run a search and return its result. Its paths are translated into real paths, and it names the reduction.
+    """Run a search and return its result, with real paths in place of the search's paths, and the reduction's name.
 
     If the kernel reports that a declared range is left, and may overreport, the search is repeated without the
     reduction. If a limit or Ctrl-C ends one of the searches early, the first search's certain results are kept.

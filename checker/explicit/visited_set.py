@@ -115,7 +115,7 @@ class RecentStates:
         self._address = self._entries.ctypes.data
 
     def sift(self, batch: Batch, size: int) -> int:
-        """Of the first `size` successors, keep (`batch.kept`) those that repeat no recent state; returns how many."""
+        """Of the first `size` successors, list in `batch.kept` those that repeat no recent state; returns how many."""
         at = batch.at
         sift = as_machine_code(hash_table.sift)
         return sift(at.states, self.words, size, self._address, self.mask, at.kept, at.hashes)

@@ -127,7 +127,7 @@ class AbstractEvaluator(Evaluator):
         return values[key]
 
     def _note_indices(self, place: FieldLayout, indices: Sequence[Value]) -> None:
-        """For an array without cells: record when an index of fixed size leaves its range; the step is not excluded."""
+        """For an array without cells: record if an index whose size is fixed leaves its range; no step is excluded."""
         for index, size in zip(indices, place.sizes, strict=True):
             if size != OPEN:
                 super()._demand(self.arithmetic.within(self.number(index), 0, size - 1)[0])
@@ -201,7 +201,7 @@ class AbstractEvaluator(Evaluator):
         return super().range(numbers)
 
     def _look_into(self, fold: ir.Fold) -> None:
-        """Record when a fold over an open domain leaves a declared range; its variable may have any value."""
+        """Record when a fold over an open domain leaves a declared range; the fold's variable may have any value."""
         frame = self.frame
         values, branch, alive, read = frame.values, frame.branch, self.alive, self.read
         frame.values, self.read = dict(values), {}

@@ -76,9 +76,9 @@ class TraceWriter:
     def write_counterexamples(
         self, exploration: Exploration, proofs: Proofs, command: str, show: Callable[[Path], str]
     ) -> Proving:
-        """Write a trace for every counterexample to induction (CTI) in which no cell is None, as cells of a CTI of the
-        unbounded abstraction are. Find out which states of CTIs the search reached, and in which reached states lemmas
-        are false. Returns the proofs with these traces and findings."""
+        """Write a trace for every counterexample to induction (CTI), except those of the unbounded abstraction, which
+        lack cells. Find out which states of CTIs the search reached, and in which reached states lemmas are false.
+        Returns the proofs with these traces and findings."""
         instance = exploration.instance
         reached, files, commands, outside = {}, {}, {}, {}
         sample = exploration.reached.sample(SAMPLE) if exploration.reached and proofs.lost else []
