@@ -83,8 +83,8 @@ def looked_ahead(
     first: Value,
     last: Value,
 ) -> Iterator[Value]:
-    """Loop over successors first..last-1. For later successors, the loop already prefetches the slot of their hash
-    (`home` computes it), and then the state to which that slot refers."""
+    """Build a loop over successors first..last-1 that prefetches for later successors: the slot of a successor's hash
+    (`home` computes the slot), and then the state to which that slot refers."""
     with code.loop(first, code.extremum("<", first + AHEAD, last)) as k:
         prefetch(table + 8 * home(hashes[k]))
     with code.loop(first, last) as k:
@@ -149,10 +149,10 @@ def merge(
     last: Value,
     room: Value,
 ) -> None:
-    """Append the new states among successors kept[first..last-1] to the visited set, until it has `room` states.
+    """Append the new states among successors kept[first..last-1] to the visited set, which has room for `room` states.
 
-    Returns the position in `kept` at which the next call must continue, or `last`. The number of states in the visited
-    set (`store`) is read from, and written to, the address `counted`.
+    Returns the position in `kept` of the first successor that no longer fits, or `last` if all fit. The number of
+    states in the visited set (`store`) is read from, and written to, the address `counted`.
     """
     count, slot = code.variable(load_word(counted)), code.variable()
     shift = 64 - bits
@@ -202,7 +202,7 @@ def locate(
     places: Words,
 ) -> None:
     """Write to `places` the index of each of `size` states in the visited set; -1 for a state that is not in it.
-    `hashes` has room for AHEAD words."""
+    `hashes` is scratch memory of AHEAD words."""
     shift = 64 - bits
     mask = unsigned_shift(-1, shift)
     with code.loop(0, code.extremum("<", AHEAD, size)) as i:
@@ -296,8 +296,8 @@ def pick(
     shard: Value,
     chunk: Value,
 ) -> None:
-    """Copy the states that a shard owns, of the states first..last-1, to their places in `chunk`. `owners` has the
-    shard of each state; `states` is the array of this shard, in which the copied states begin at position `local`."""
+    """Copy each of the states first..last-1 that `shard` owns to its place in `chunk`. `owners` has the shard of each
+    state; `states` is the array of this shard, in which the states to copy begin at position `local`."""
     place = code.variable(local)
     with code.loop(first, last) as number, code.when(owners[number] == shard):
         copy_state(states + 8 * words * place, chunk + 8 * words * (number - first), words)

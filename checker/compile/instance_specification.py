@@ -1,4 +1,4 @@
-"""A description of an instance that can be sent to an executor, which rebuilds the instance from it.
+"""A description of an instance that can be sent to an executor of Spark, which rebuilds the instance from it.
 
 Functions are not sent. A registered model is loaded by name from the package on the executor, which must have the same
 text. A user's model is sent as the text of its files, and run there.

@@ -32,7 +32,7 @@ from isrcheck.models.messages import escaped
 
 
 def kernel_key(instance: Instance, reduction: Reduction | None) -> str:
-    """A text of everything on which the code of a kernel depends."""
+    """A text with everything on which a kernel's code depends; its digest is the name of the kernel's cache file."""
     model = instance.model
     functions = [
         *(action.alternatives for action in model.actions),
@@ -47,7 +47,7 @@ def kernel_key(instance: Instance, reduction: Reduction | None) -> str:
 
 
 def generators_key(instance: Instance) -> str:
-    """A text of everything on which the code of the generators of initial states depends."""
+    """A text with everything on which the code of the generators of initial states depends."""
     choices = list(map(_choices, instance.generator_ranges))
     return repr((choices, _common(instance, [instance.model.generators])))
 
@@ -159,8 +159,8 @@ def kernel_of(
 ) -> Kernel:
     """The compiled kernel of an instance; `announce` gets a message before a compilation. Raises OutOfTimeError.
 
-    If the cache has no optimized code, the kernel has code that was compiled quickly, unless `is_optimized`.
-    The `key` is the result of `kernel_key`, if the caller has already computed it.
+    If the cache has no optimized code, the kernel gets quickly compiled code, or, with `is_optimized`, optimized code
+    is compiled. The `key` is the result of `kernel_key`, if the caller has already computed it.
     """
     key, layout = key or kernel_key(instance, reduction), layout_of(instance)
 
@@ -194,8 +194,8 @@ def kernel_of(
 
 
 def _why_compiled(path: Path) -> str:
-    """The reason, in brackets, why the kernel is compiled and not read from its cache file. Only the first text about
-    a problem of the cache describes the problem."""
+    """The reason, in brackets, why the kernel is compiled and not read from its cache file. If the cache cannot be
+    used, the first text says why; later texts with the same reason only say "uncached"."""
     why = why_not_kept(path)
     if why in _SAID:
         return " (uncached)"

@@ -67,7 +67,7 @@ def function_of(
     kernel: KernelCode, routine: ir.Routine, limits: Limits | None = None, *, is_action: bool = False, skip: int = 0
 ) -> Any:
     """The kernel's function for a routine of the model, without the first `skip` statements of the routine. `limits`
-    bounds its parameters. The function for an action returns whether the action is enabled."""
+    bounds the routine's parameters. The function for an action returns whether the action is enabled."""
     body = routine.body[skip:]
 
     def build(code: Code, *parameters: Value) -> None:
@@ -83,15 +83,15 @@ def function_of(
 
 
 def _kinds(parameters: Iterable[ir.Variable]) -> list[type[Value]]:
-    """The types of a function's parameters. A state is an `Apart` only if it is the function's only state; two states
-    can be the same buffer."""
+    """The types of a function's parameters. A state has the type `Apart`, which no other parameter may overlap, only if
+    it is the function's only state: two states can be the same buffer."""
     are_states = [parameter.role is ir.Role.STATE for parameter in parameters]
     return [(Apart if sum(are_states) == 1 else Buffer) if is_state else Value for is_state in are_states]
 
 
 @dataclass
 class Lowering:
-    """Translates a routine of the model into `code`. `places` has the values of variables, `limits` their limits."""
+    """Translates a routine of the model into `code`. `places` has the variables' values, `limits` bounds of values."""
 
     kernel: KernelCode
     code: Code
@@ -230,15 +230,15 @@ class Lowering:
 
     @property
     def state(self) -> Value:
-        """The routine's first state. Settings are read from this state; an index outside a subset marks it failed."""
+        """The routine's first state: settings are read from it, and a wrong index of a subset sets its error word."""
         return self.places[self.routine.states[0]]
 
     def delayed(self, expressions: Iterable[ir.Expression]) -> list[Callable[[], Value]]:
-        """For each expression, a function that builds its code when it is called."""
+        """For each expression, a function that builds the expression's code when the function is called."""
         return [partial(self.value, expression) for expression in expressions]
 
     def compared(self, first: Value, links: Iterable[ir.Link]) -> list[Callable[[], Value]]:
-        """For each comparison of a chain `a < b < c`, a function that builds it; every number is evaluated once."""
+        """For each comparison of a chain `a < b < c`, a function that builds its code; `b` is evaluated only once."""
         left = first
 
         def compare(link: ir.Link) -> Value:
@@ -293,7 +293,7 @@ class Lowering:
         return state, place, sum(moving, self.code.constant(first))
 
     def index(self, state: Value, index: ir.Expression, size: int) -> Value:
-        """The value of an index; code that checks it is built unless the index surely is in 0..size-1."""
+        """The value of an index. Unless the index surely is in 0..size-1, code that checks the value is built, too."""
         value = self.value(index)
         return value if self.kernel.ranges.is_safe(index, size, self.limits) else element(state, value, size)
 
@@ -305,8 +305,8 @@ class Lowering:
         return [self.value(end) if number is None else number for end, number in ends]
 
     def folded(self, fold: ir.Fold) -> Number:
-        """Build the loops of a fold (`all`, `any`, `sum`, `min`, `max`), and return its result after them. At the first
-        element that decides an `all` or `any`, the whole function returns."""
+        """Build the loops of a fold (`all`, `any`, `sum`, `min`, `max`), and return the fold's result, as it is after
+        the loops. At the first element that decides an `all` or `any`, the code returns from the whole function."""
         code, gathering = self.code, fold.gathering
         is_all, is_extremum = gathering is ir.Gathering.ALL, gathering in (ir.Gathering.LEAST, ir.Gathering.GREATEST)
         gathers = is_extremum or gathering is ir.Gathering.SUM
@@ -340,7 +340,7 @@ class Lowering:
         return result
 
     def fold_call(self, fold: ir.Fold) -> Value:
-        """The result of a fold inside an expression: the fold is a new function, called with the variables it reads."""
+        """The result of a fold inside an expression: a call of a new function, with the variables that it reads."""
         read = variables(fold)
         if any(isinstance(node, ir.Element | ir.Setting) for node in visit([fold])):
             read.add(self.routine.states[0])
@@ -356,7 +356,7 @@ class Lowering:
 
 @Staged
 def note(code: Code, result: Value, state: Value, step: Value) -> None:
-    """Add 1 to a counter of the results; the first time, also store the state and the step."""
+    """Add 1 to the counter at address `result`; if it was 0, also store `state` and `step` there."""
     with code.when(load_word(result) == 0):
         store_word(result + STATE_OFFSET, state)
         store_word(result + STEP_OFFSET, step)
@@ -365,14 +365,15 @@ def note(code: Code, result: Value, state: Value, step: Value) -> None:
 
 @Staged
 def mark(code: Code, result: Value, state: Value, judged: Value) -> None:
-    """Write a property's result for one state into an array with a byte per state, if `result` holds its address."""
+    """If the entry at address `result` refers to an array of bytes, write `judged` to the byte of this state."""
     with code.when(load_word(result + STATE_OFFSET)):
         STORE[1](load_word(result + STATE_OFFSET) + state, judged)
 
 
 @Staged
 def pause(code: Code, status: Value, state: Value, count: Value, has_failed: Value) -> None:
-    """Write how a call of `expand` ended: the next state, the number of successors, whether a value left its range."""
+    """End a call of `expand`: write to `status` the state at which the next call begins, the number of successors, and
+    whether a value left its range; return the number of successors."""
     store_word(status, state)
     store_word(status + SUCCESSORS_OFFSET, count)
     store_word(status + FAILED_OFFSET, has_failed)
@@ -411,7 +412,7 @@ Loop = Callable[[int, Sequence[Value]], AbstractContextManager[Value]]
 
 
 class KernelCode:
-    """Builds the functions of a kernel in a module; a function is built before the functions that call it."""
+    """Builds the functions of a kernel in LLVM's `module`; a function is built before the functions that call it."""
 
     counts_errors = False
     """Whether properties are judged on although the model has left a declared range."""
@@ -434,11 +435,11 @@ class KernelCode:
             self.module.function(build, is_exported=True)
 
     def may_overreport(self, code: Code) -> None:
-        """Build the function that returns `Kernel.may_overreport`. It must be the last function that is built."""
+        """Build the function that returns `Kernel.may_overreport`, after all others: only then is the value known."""
         code.return_(self.elements.goes_on)
 
     def keep(self, code: Code, state: Value, words: Value) -> None:
-        """Apply the reduction to `state`, in place, and pack the result, the state that the search keeps."""
+        """Apply the reduction to `state`, in place, and pack the result, which the search keeps, to address `words`."""
         symmetry, dead = self.reduction.symmetry, self.reduction.dead
         if dead:
             clear_dead(code, state, dead, self.layout.bits)
@@ -504,7 +505,7 @@ class KernelCode:
                     self.judge(code, judged, number, prop, self.holds(code, prop.function, *arguments))
 
     def judge(self, code: Code, judged: Judged, number: int, prop: Property, truth: Value) -> None:
-        """Count that a `sometimes` property is true, or another property false; `truth` is the property's value."""
+        """Count a result if `truth`, the property's value, is true for a `sometimes` property, or false for another."""
         if prop.kind is Kind.SOMETIMES:
             with self.when(code, judged, number, truth, *judged.states.values()):
                 self.count(code, judged, number, EntryKind.FOUND)
@@ -529,8 +530,8 @@ class KernelCode:
 
     @contextmanager
     def when(self, code: Code, judged: Judged, number: int, condition: Operand, *states: Value) -> Iterator[None]:
-        """The code inside runs if `condition` is true. If a value left its declared range in one of these states, a
-        careful kernel counts an error of property `number` instead."""
+        """Build an `if condition:` around the code that the `with` block builds. If a value left its declared range in
+        one of these states, a careful kernel counts an error of property `number` instead."""
         if not self.counts_errors:
             with code.when(evaluated(condition)):
                 yield
@@ -655,8 +656,8 @@ class KernelCode:
         code.return_(pause(status, last, at.count, 0))
 
     def attempt(self, code: Code, at: Expansion, state: Value, slot: int, routine: Routine) -> None:
-        """Take all steps of one alternative of an action. The code after the guards is a separate function. The guards
-        read the state in `before`, which no step changes, so a cell need not be read again after a step."""
+        """Take all steps of `routine`, an alternative of an action. The code after the guards is a separate function.
+        The guards read the state in `before`, which no step changes, so a cell need not be read again after a step."""
         choices = self.instance.argument_ranges[slot]
         step = self.step(routine, choices, skip=len(routine.guards))
         guards = conjuncts(routine)
@@ -764,7 +765,7 @@ class CarefulCode(KernelCode):
     counts_errors = True
 
     def taken(self, count: Variable, results: Value) -> Value:
-        """As in KernelCode; the number also grows with every step that leaves a declared range."""
+        """A number that grows with every step, as in KernelCode, and also with steps that leave a declared range."""
         return super().taken(count, results) + load_word(results + offset_of_steps(self._deadlock))
 
     def refuse_unknown(

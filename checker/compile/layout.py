@@ -32,8 +32,8 @@ KINDS: dict[int, type[np.signedinteger[Any]]] = {1: np.int8, 2: np.int16, 4: np.
 
 @dataclass(frozen=True)
 class Bits:
-    """Where one cell is stored. A packed state stores the number value - low, in `width` bits of word number `word`,
-    from bit `shift` on. A working buffer stores the value, in `bytes` bytes from byte number `byte` on."""
+    """Where one cell is stored. A packed state stores the cell's value minus `low`, in `width` bits of word number
+    `word`, from bit `shift` on. A working buffer stores the value, in `bytes` bytes from byte number `byte` on."""
 
     word: int
     shift: int
@@ -88,7 +88,7 @@ class Layout:
         return next(place for place in self.settings if place.name == name)
 
     def buffer(self, instance: Instance, cells: Sequence[int] = ()) -> NDArray[np.int8]:
-        """A working buffer with the run-time settings of an instance of this layout, and these cells, or zeros."""
+        """A working buffer with an instance's run-time settings, and with `cells` (without them: zeros)."""
         buffer = np.zeros(self.size, np.int8)
         values = dict(instance.configuration.items())
         for place in self.settings:

@@ -184,7 +184,7 @@ def as_machine_code(function: Staged) -> Callable[..., int]:
 def functions_of(module: str) -> dict[str, Callable[..., int]]:
     """The public `Staged` functions of a module, by name, compiled if the cache has no code for them.
 
-    They may depend only on the module itself and on the packages in FOLDERS.
+    They may depend only on the module itself and the packages in FOLDERS: these determine the cache file.
     """
     staged = [
         function

@@ -148,8 +148,8 @@ Term = Callable[[Value], Value]
 
 
 class Canonical:
-    """Builds the functions that find the least permutation of a state. The elements of all blocks are numbered from 0
-    on, one block after the other."""
+    """Builds the functions that find the least permutation of a state. The elements that permutations exchange are
+    numbered from 0 on, one block of such elements after the other."""
 
     def __init__(self, module: Module, symmetry: Symmetry, layout: Layout) -> None:
         self.module = module
@@ -174,7 +174,7 @@ class Canonical:
         }
 
     def keep(self, code: Code, state: Value, words: Value) -> None:
-        """Build the packing of the least permutation of `state` to `words`; afterwards `state` may be permuted."""
+        """Build code that packs the least permutation of `state` to address `words`; it may leave `state` permuted."""
         self._settle(0, code, state, words)
 
     def _function(self, name: str, parameters: int, build: Callable[..., None]) -> Any:
@@ -208,7 +208,7 @@ class Canonical:
                 STORE[cell_place.bytes](state + cell_place.byte, kept ^ change)
 
     def _runs(self, pairs: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int, int]]:
-        """Join pairs of cells into pairs of byte ranges that can be exchanged: two offsets, and the number of bytes."""
+        """Join pairs of cells to exchange into pairs of byte ranges; yields the two offsets and the number of bytes."""
         runs: list[list[int]] = []
         for here, there in sorted(pairs):
             at, to, size = self.places[here].byte, self.places[there].byte, self.places[here].bytes
@@ -248,7 +248,7 @@ class Canonical:
 
     def _terms(self, own: Sequence[Cell], tests: Sequence[Cell], element: int) -> Iterator[tuple[Term, int]]:
         """The parts of a signature, each with its width in bits, the most discriminating first: the bytes of the cells
-        `own`, and for each cell of `tests` a bit that says whether its value is the element."""
+        `own`, and for each cell of `tests` a bit that says whether the cell's value is `element`."""
         runs: list[list[int]] = []
         for cell in own:
             bits = self.places[cell.position]
@@ -266,8 +266,9 @@ class Canonical:
     # ---------------------------------------------------------------------------------------------------------- orders
 
     def _settle(self, part: int, code: Code, state: Value, words: Value, tied: Value | None = None) -> None:
-        """Sort elements by number `part` of their signatures, if their earlier numbers are equal (`tied`). After the
-        last number, pack the state, and try all orders of the elements whose signatures are equal.
+        """Sort elements by the number at position `part` of their signatures, if all earlier numbers are equal
+        (`tied`). After the last position, pack the state, and try all orders of the elements whose signatures are
+        equal.
 
         Bit k of `tied` says that elements k and k+1 have been equal so far; None: all have.
         """
@@ -306,7 +307,8 @@ class Canonical:
                     right.set(kept)
 
     def _others(self) -> Any:
-        """The function that packs the least state of all orders of elements with equal signatures; restores `state`."""
+        """A function that tries all orders of elements with equal signatures, packs the least state, and then restores
+        the working buffer."""
         others = self._function("others.none", 3, lambda *_: None)
         for numbers in self.numbers:
             for last in numbers[1:]:

@@ -49,10 +49,11 @@ class Ranges:
         return None
 
     def limits(self, routine: ir.Routine, nodes: Iterable[ir.Node], limits: Limits) -> dict[ir.Variable, int]:
-        """The limits of the variables in nodes of a routine, given the limits of its parameters (`limits`).
+        """The limits of variables in nodes of a routine: a variable with limit n is in 0..n-1. `limits` has the limits
+        of the routine's parameters.
 
-        A variable gets a limit only if nothing but one loop changes it; models do not read it outside of that loop.
-        If several guards call a helper (`conjuncts`), its comprehensions share a variable; the greatest limit counts.
+        A variable gets a limit only if nothing but one loop changes it; models do not read it outside of that loop. If
+        several guards call a helper (`conjuncts`), its comprehensions share a variable; the greatest limit counts.
         """
         limited = {variable: limit for variable, limit in limits.items() if variable not in routine.assignments}
         unlimited: set[ir.Variable] = set()
@@ -204,7 +205,7 @@ class Elements:
         """Whether some fold is evaluated to its end."""
 
     def must_go_on(self, fold: ir.Fold, limits: Limits) -> bool:
-        """Whether a fold must visit all elements, although an earlier one may already decide it."""
+        """Whether a fold must visit all elements, even after an element that decides the fold's result."""
         is_over_elements = any(map(self._is_over_elements, fold.generators))
         goes_on = is_over_elements and self.ranges.may_fail([*fold.generators, fold.body], limits)
         self.goes_on = self.goes_on or goes_on

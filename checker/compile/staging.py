@@ -219,7 +219,7 @@ class Code:
         return variable
 
     def calculated(self, operation: str, left: Number, right: Number) -> Value:
-        """The result of an operation on two numbers; `operation` is the name of its method in LLVM's builder."""
+        """The result of an operation on two numbers; `operation` is the name of a method of LLVM's builder."""
         operands = self.number(left), self.number(right)
         return Value(self, getattr(self.builder, operation)(*operands))
 
@@ -248,11 +248,11 @@ class Code:
         return Value(self, truth)
 
     def every(self, *conditions: Operand) -> Value:
-        """The first condition that is 0, else the last condition: Python's `and`. Later ones are not evaluated."""
+        """Python's `and`: the first condition that is 0, else the last one. Conditions after it are not evaluated."""
         return self._first(conditions, decides=False)
 
     def some(self, *conditions: Operand) -> Value:
-        """The first condition that is not 0, else the last condition: Python's `or`. Later ones are not evaluated."""
+        """Python's `or`: the first condition other than 0, else the last one. Conditions after it are not evaluated."""
         return self._first(conditions, decides=True)
 
     def _first(self, conditions: Sequence[Operand], *, decides: bool) -> Value:
@@ -318,7 +318,7 @@ class Code:
 
     @contextmanager
     def when(self, condition: Number) -> Iterator[None]:
-        """The code inside is executed if the condition is true."""
+        """The code that the `with` block builds is executed if the condition is true."""
         yes, no = self._block(), self._block()
         self.builder.cbranch(self.truth(condition), yes, no)
         self._builder.position_at_end(yes)
@@ -327,8 +327,8 @@ class Code:
 
     @contextmanager
     def otherwise(self, condition: Operand = True) -> Iterator[None]:
-        """Python's `elif` or `else`, directly after `when` or `otherwise`: the code inside is executed if all earlier
-        conditions are false and this one is true."""
+        """Python's `elif` or `else`, directly after `when` or `otherwise`: the code that the `with` block builds is
+        executed if all earlier conditions are false and this one is true."""
         no, jumps = self._condition
         assert no is self._builder.block and not no.instructions, "otherwise() stands directly behind when()"
         after = self._block()
@@ -352,8 +352,8 @@ class Code:
 
     @contextmanager
     def loop(self, first: Number, end: Number) -> Iterator[Value]:
-        """The code inside is executed for each number in first..end-1; yields that number. `first` and `end` are
-        calculated once."""
+        """Build a loop: the code that the `with` block builds is executed for each number in first..end-1, which is
+        yielded. `first` and `end` are calculated once."""
         limits = self.number(first), self.number(end)
         before, head, body, after = self._builder.block, self._block(), self._block(), self._block()
         self.builder.branch(head)
@@ -372,7 +372,7 @@ class Code:
 
     @contextmanager
     def repeat(self, condition: Operand = True) -> Iterator[None]:
-        """The code inside is executed repeatedly, as long as the condition is true."""
+        """Build a loop: the code that the `with` block builds is executed again as long as the condition is true."""
         head, after = self._block(), self._block()
         self.builder.branch(head)
         self._builder.position_at_end(head)
@@ -565,7 +565,7 @@ class Module:
 
     def function(self, build: Build, *, is_exported: bool = False) -> Any:
         """LLVM's function with the name and code of the Python function `build`, whose annotations are the types of the
-        parameters. It is built at the first call. Only an exported function can be loaded by name."""
+        parameters. The first call with `build` builds the function. Only an exported function can be loaded by name."""
         if build not in self._functions:
             kinds = kinds_of(build)
             self._functions[build] = self.define(build.__name__, kinds, build, is_exported=is_exported)
@@ -626,7 +626,7 @@ def new_module(before_each: Callable[[], object] = lambda: None) -> Iterator[Mod
 
 class Staged:
     """A decorator for a Python function that builds a function of machine code: calling the decorated function with
-    values builds a call of that function."""
+    values builds a call of the function of machine code."""
 
     def __init__(self, build: Build) -> None:
         self.build = build

@@ -189,7 +189,7 @@ class SearchContext:
         self.reported = self.started
 
     def question(self) -> dict[str, Any]:
-        """The model, configuration, properties, ... that identify the search, and that its checkpoint must share."""
+        """What identifies the search, and must be equal in its checkpoint: the model, the configuration, ..."""
         instance, request, layout = self.instance, self.request, self.kernel.layout
         reduction = self.kernel.reduction
         return {
@@ -242,7 +242,8 @@ class Carrier(ABC):
     """The part of a search that does the work within a level: it expands states and evaluates properties in them.
 
     It is a context manager, which holds threads or other resources while the search runs. A carrier without `stores`
-    cannot judge properties that need every reachable state; its message `without_stores` says what to do instead.
+    (visited sets in this machine's memory) cannot judge properties that need every reachable state; its message
+    `without_stores` says what to do instead.
     """
 
     visited: Any
@@ -297,7 +298,7 @@ class Carrier(ABC):
         return Progress(seconds, result.depth, states, result.generated, frontier, used, forecast(result.levels))
 
     def put_starts(self, batch: Batch, first: int, most: int) -> int:
-        """Put at most `most` of the states that the search starts from into a batch; return their number."""
+        """Put starting states of the search, from number `first` on, at most `most`, into a batch; return how many."""
         part = self.context.starts[first : first + most]
         words, count = self.context.kernel.layout.pack_rows(part.cells), len(part)
         batch.states[: words.size] = words.ravel()

@@ -225,7 +225,7 @@ def distinct_causes(
 
 
 def _candidates(search: Search, ends: Sequence[End]) -> Iterator[StepPath]:
-    """The paths to be examined: those with the fewest faults first, then the shortest, in the order of discovery."""
+    """The paths to examine, ordered by their number of faults, then by length, then in the order of discovery."""
     if not ends:
         return
     context = search.context
@@ -246,8 +246,8 @@ def _candidates(search: Search, ends: Sequence[End]) -> Iterator[StepPath]:
 
 
 def _without_needless(instance: Instance, prop: Property, word: Word, path: StepPath, command: str) -> Trace | None:
-    """The path to a failure, without the steps that the failure does not need. None if the verdict on that path is not
-    `word`: a violation can become a permitted failure, or the reverse."""
+    """The path to a failure, without the steps that the failure does not need. None if the verdict on the shortened
+    path is not `word`: a violation can become a permitted failure, or the reverse."""
     candidate = from_steps(instance, path.initial, path.steps, prop.name, command, word.value)
     steps = _needed(candidate)
     states, _ = take_steps(instance, candidate.states[0], steps)
@@ -258,7 +258,7 @@ def _without_needless(instance: Instance, prop: Property, word: Word, path: Step
 
 def _add(causes: dict[Cause, Trace], trace: Trace) -> None:
     """Add a trace under its cause, unless `causes` has a cause that is part of this cause, or has the same cause with a
-    trace that is no longer. Then remove the causes of which this cause is a part."""
+    trace that is at most as long. Then remove the causes of which this cause is a part."""
     cause = cause_of(trace)
     is_shorter = cause in causes and trace.length < causes[cause].length
     if is_shorter or not any(other.is_part_of(cause) for other in causes):
@@ -268,7 +268,7 @@ def _add(causes: dict[Cause, Trace], trace: Trace) -> None:
 
 
 def _needed(trace: Trace) -> list[Step]:
-    """The steps that a trace needs: without them, the same part of the property would not fail."""
+    """The steps that a trace needs for the same part of the property to fail."""
     instance, prop, part = trace.instance, trace.prop, broken_part(trace)
     assert prop is not None
 

@@ -124,7 +124,7 @@ class Search:
         return context.request.count_all or bool(context.active[:-1].any()) or not context.watched
 
     def _settle(self, of_steps: bool) -> None:
-        """Stop evaluating decided properties of states (`of_steps`: of steps), unless all violations are counted."""
+        """Stop evaluating decided properties, of steps (`of_steps`) or of states, unless all violations are counted."""
         context, request = self.context, self.context.request
         if request.count_all:
             return

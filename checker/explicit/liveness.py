@@ -238,7 +238,7 @@ class Graph:
         return np.array([row >> 64 * word & (1 << 64) - 1 for word in range(self.words)], np.uint64)
 
     def _store(self, kept: Marks, of_groups: NDArray[np.uint64]) -> None:
-        """Compute and store the edges, and in `met` which groups of steps each node disables. Raises LimitError."""
+        """Compute and store the edges; note in `met` which groups of steps each node disables. Raises LimitError."""
         of_nodes = (BYTES_OF_NODE + 16 * self.words) * len(self.nodes) + BYTES_OF_STATE * len(kept)
         self.reachable.refuse_memory(of_nodes)
         index: NDArray[np.uint32] = np.full(len(kept), OUTSIDE, np.uint32)
@@ -330,8 +330,8 @@ def fair_loops(reachable: WholeSearch, number: int, prop: Property, path: PathTo
 @dataclass(frozen=True)
 class Ways:
     """How a behaviour gets to each node of a graph: `reached` marks the nodes to which it can get, `depths` counts the
-    steps from an initial state. `parents` has each node's predecessor. The predecessor of a first node, to which the
-    search's path leads, is the node itself."""
+    steps from an initial state. `parents` has each node's predecessor; that is the node itself where a behaviour enters
+    the graph, at the end of the search's path to this node."""
 
     reached: Marks
     depths: NDArray[np.uint32]
@@ -371,7 +371,7 @@ def _ways(graph: Graph, kind: Kind, premise: Marks) -> Ways:
 
 
 class FairLoops:
-    """Finds loops through nodes marked in `alive` that meet every requirement whose bit is set in `needed`."""
+    """Finds loops through nodes marked in `alive`. A loop must meet every requirement whose bit is set in `needed`."""
 
     def __init__(self, graph: Graph, ways: Ways, alive: Marks, needed: NDArray[np.uint64], path: PathTo) -> None:
         self.graph = graph
@@ -472,7 +472,7 @@ def _bits(row: NDArray[np.uint64]) -> list[int]:
 
 
 def _masks(rows: NDArray[np.uint64], bits: list[int]) -> NDArray[np.uint32]:
-    """For each row, a number: its bit k is the bit of the row whose position is bits[k]."""
+    """For each row of bits, a number whose bit k is the row's bit at position bits[k]."""
     masks: NDArray[np.uint32] = np.zeros(len(rows), np.uint32)
     for at, bit in enumerate(bits):
         masks |= ((rows[:, bit // 64] >> np.uint64(bit % 64) & np.uint64(1)) << np.uint64(at)).astype(np.uint32)

@@ -45,8 +45,8 @@ declares; empty if it uses them."""
 def kept_or_found(instance: Instance, question: str, find: Callable[[], Found], is_whole: Callable[[], bool]) -> Found:
     """Returns the cached reduction, or else the result of `find`, which takes longer than a small search.
 
-    `question` is a text of everything else on which the reduction depends. What `find` returns is stored in the cache
-    if `is_whole()`, that is, if no time limit cut it short.
+    `question` is a text of everything on which the reduction depends, except the instance. What `find` returns is
+    stored in the cache if `is_whole()`, that is, if no time limit cut it short.
     """
     content = hashlib.sha256(f"{instance.digest}\0{question}\0{engine_digest()}\0{sys.version}".encode())
     # The digest of a model leaves out which domains are symmetric, and the places in its text, which a symmetry names.
@@ -66,7 +66,7 @@ SearchWith = Callable[[Kernel, Limits], Exploration]
 def concluded(
     search_with: SearchWith, kernel: Kernel, limits: Limits, announce: Announce = lambda message: None
 ) -> Exploration:
-    """Run a search and return its result. Its paths are translated into real paths, and it names the reduction.
+    """Run a search and return its result, with real paths in place of the search's paths, and the reduction's name.
 
     If the kernel reports that a declared range is left, and may overreport, the search is repeated without the
     reduction. If a limit or Ctrl-C ends one of the searches early, the first search's certain results are kept.
@@ -106,8 +106,9 @@ def _repeated(first: Exploration, search_with: SearchWith, announce: Announce) -
 
 
 def _leave_out_what_is_unsure(result: Exploration) -> None:
-    """Leave out findings whose paths are longer than the first path that may leave a declared range, because steps may
-    be missing on them. The other findings have shortest paths: every state with a shorter path was visited."""
+    """Leave out findings whose paths are longer than the first path that may leave a declared range. The search dropped
+    all steps that may leave a range, though the model may have some of them, so shorter paths may exist for these
+    findings. The other findings have shortest paths: every state with a shorter path was visited."""
     path = result.findings[IN_RANGE.name].found.path
     assert path is not None
     result.judged = min(result.judged, path.depth - 1)

@@ -92,7 +92,7 @@ class Shards:
         return sum(store.bytes_used for store in self.stores)
 
     def close_level(self) -> None:
-        """Make the states since the last call a level, without numbering them (`number_level` does)."""
+        """Make a level of the states inserted since the last call, without numbering them (`number_level` does)."""
         self.opened, self.closed = self.closed, [store.count for store in self.stores]
 
     def number_level(self) -> None:
@@ -108,7 +108,7 @@ class Shards:
         self.numbered += count
 
     def locals_at(self, number: int, earlier: int, locals_there: Sequence[int]) -> list[int]:
-        """For each shard, the count of its states below `number`; `locals_there` has the counts below `earlier`."""
+        """For each shard, how many of its states are below `number`; `locals_there` has the counts below `earlier`."""
         owners = self.owners[earlier:number]
         return [int(np.count_nonzero(owners == shard)) + before for shard, before in enumerate(locals_there)]
 
@@ -131,7 +131,7 @@ class Shards:
         return first + int(np.flatnonzero(self.owners[first : self.numbered] == shard)[local])
 
     def found_by(self, first: int, steps: int) -> NDArray[np.int64]:
-        """For each step number, how many states that step discovered; the `first` initial states do not count."""
+        """For each step number, how many states that step discovered, not counting the first `first` states."""
         counts: NDArray[np.int64] = np.sum([store.found_by(0, steps) for store in self.stores], axis=0)
         counts[:1] -= min(first, self.count)  # a model may have no step at all
         return counts
@@ -175,7 +175,7 @@ MOST_CHUNK = 1 << 14
 
 @dataclass
 class Task:
-    """A chunk of consecutive states that a thread expands, and how many of them are done."""
+    """A chunk of consecutive states that a thread expands, and how many of the chunk's states are expanded."""
 
     lane: int
     """The working memory in which it is expanded."""
@@ -301,7 +301,7 @@ class Threads(Carrier):
         self.visited.close_level()
 
     def _expand_chunk(self, task: Task) -> None:
-        """Write the successors of a chunk's remaining states into its lane, while the lane has room."""
+        """Write the successors of a chunk's remaining states into the chunk's lane, its memory, while that has room."""
         lane = self.lanes[task.lane]
         results = self.all_results[task.lane]
         results.clear()
@@ -314,8 +314,8 @@ class Threads(Carrier):
         lane.sort(task.generated)
 
     def _take_in(self, tasks: deque[Task], free: deque[int]) -> None:
-        """Insert the successors of the chunks, in order, up to the first incomplete chunk. The lanes of complete chunks
-        become `free`."""
+        """Insert the successors of the chunks, in order, up to and including the first incomplete chunk. The lanes of
+        complete chunks become `free`."""
         complete = list(takewhile(lambda task: task.is_complete, tasks))
         ready = [*complete, *islice(tasks, len(complete), len(complete) + 1)]
         self._merge([self.lanes[task.lane] for task in ready])

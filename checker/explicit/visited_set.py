@@ -115,7 +115,7 @@ class RecentStates:
         self._address = self._entries.ctypes.data
 
     def sift(self, batch: Batch, size: int) -> int:
-        """Of the first `size` successors, keep (`batch.kept`) those that repeat no recent state; returns how many."""
+        """Of the first `size` successors, list in `batch.kept` those that repeat no recent state; returns how many."""
         at = batch.at
         sift = as_machine_code(hash_table.sift)
         return sift(at.states, self.words, size, self._address, self.mask, at.kept, at.hashes)
@@ -182,7 +182,7 @@ class VisitedSet:
         self.bits += added
 
     def places_of(self, states: NDArray[np.uint64]) -> NDArray[np.int64]:
-        """For each state of an array of packed states, one after the other: its index, or -1 if it was not visited."""
+        """For each state in an array of packed states, side by side: its index, or -1 if it was not visited."""
         states = np.ascontiguousarray(states)
         places = np.empty(len(states) // self.words, np.int64)
         hashes = np.empty(hash_table.AHEAD, np.uint64)
@@ -192,7 +192,7 @@ class VisitedSet:
         return places
 
     def numbers_of(self, shard: int) -> NDArray[np.int64]:
-        """The numbers of all states, 0, 1, 2, ...; `shard` is 0 (`Shards.numbers_of`)."""
+        """The numbers of all states: 0, 1, 2, ...; `shard`, a parameter of `Shards.numbers_of`, must be 0."""
         assert shard == 0
         return np.arange(self.count)
 

@@ -129,8 +129,8 @@ def spread(
     parents: Halves,
     end: Value,
 ) -> None:
-    """One level of a breadth-first search: append to the queue, at position `end`, the targets of edges from the nodes
-    queue[first..last-1] that were not reached before.
+    """One level of a breadth-first search: append to the queue, at position `end`, the nodes that were not reached
+    before, and to which edges lead from the nodes queue[first..last-1].
 
     Nodes whose byte in `alive` is 0 are left out. For each new node, its byte in `reached` becomes 1, and `parents`
     gets the node before it. Returns the new end of the queue.

@@ -280,7 +280,7 @@ class _GraphBuilder:
         return self.edges.setdefault((source, target), Edge())
 
     def _judge_deadlock(self, ends: Numbers) -> None:
-        """Record which dead ends are deadlocks: the model may not end there, and no step from there leaves a range."""
+        """Record which dead ends are deadlocks: not permitted by the model, and no step from there leaves a range."""
         number = len(self.instance.model.properties)
         runner, results = KernelRunner(self.kernel, self.instance), KernelResults(number)
         active: NDArray[np.int8] = np.zeros(number + 1, np.int8)
@@ -401,8 +401,8 @@ class _GraphBuilder:
 
 class Transitions:
     """The transitions from the expanded states of a finished search, including those to states outside the constraint.
-    The search does not keep states outside the constraint; a kernel of the model without the constraint computes them
-    again. They are appended to the visited set after its `kept` states. Raises Full if they do not fit in memory."""
+    The search does not keep states outside the constraint: a kernel of the model without the constraint computes them
+    again, and the visited set gets them, after the `kept` states of the search. Raises Full if they do not fit."""
 
     def __init__(self, context: SearchContext, visited: VisitedSet) -> None:
         self.instance, kernel = context.instance, context.kernel
@@ -515,5 +515,5 @@ def node_notes(drawn: StateGraph, node: Node) -> list[str]:
 
 
 def failing_names(failing: Mapping[tuple[str, str], int]) -> list[str]:
-    """Return the failing properties, each with its verdict."""
+    """Return a text for each failing property: its name and its verdict."""
     return [f"{name} {word}" for name, word in failing]

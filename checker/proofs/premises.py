@@ -45,7 +45,7 @@ def how_in_range(proofs: Proofs, exploration: Exploration | BmcResult) -> Establ
 
 
 def with_established_premise(proofs: Proofs, exploration: Exploration | BmcResult) -> Proofs:
-    """All proofs, if the premise `in_range` is established; otherwise only the proofs that do not need it."""
+    """All proofs, if the premise `in_range` is established; otherwise, proofs that need it become failed attempts."""
     if how_in_range(proofs, exploration) is not Established.OPEN:
         premise = proofs.proofs.get(IN_RANGE.name)
         return replace(proofs, proofs={name: replace(proof, premise=premise) for name, proof in proofs.proofs.items()})

@@ -163,7 +163,7 @@ def preserved(
 
 
 def _initially_true(system: BoundedSystem, proposed: Sequence[Candidate], deadline: float) -> list[Candidate]:
-    """The proposed lemmas that are true in all initial states; so far, at most SOME initial states were examined."""
+    """The proposed lemmas that are true in all initial states; only the first SOME of them served for the proposals."""
     if not proposed or len(system.instance.initial_states) <= SOME:
         return list(proposed)
     relation, circuit = system.relation, system.circuit
@@ -357,7 +357,7 @@ class _Proving:
         return readable
 
     def refuse(self, error: UsageError, *, every_length: bool) -> None:
-        """Store a failed attempt for every property that is still open: Z3 cannot check the model, for this reason."""
+        """Store a failed attempt for every open property: Z3 cannot check the model, for the reason `error`."""
         for prop in self.open:
             if prop.every_length or not every_length:
                 self._lose(Attempt(prop, every_length, f"Z3 cannot check this model: {error}"))
@@ -421,8 +421,8 @@ class _Proving:
         return any(prop is not IN_RANGE for prop in goals) or bool(goals and self.settled - self.failing)
 
     def with_candidates(self, sample: Sequence[Cells]) -> None:
-        """Propose lemmas that hold in the sample, keep those that are inductive, and prove by induction with them and
-        with everything that is already proved."""
+        """Propose lemmas that hold in the sample, keep the inductive lemmas, and prove open properties by induction
+        with these lemmas and with everything that is already proved."""
         promises = self._claims(self.open, every_length=False)
         aims = [*promises, *self.premises]
         if not self._is_anything_asked(aims) or not sample:
@@ -447,7 +447,7 @@ class _Proving:
                 self.found.proofs[prop.name] = Proof(prop, lemmas, False, 1, time.monotonic() - started)
 
     def with_more_steps(self) -> None:
-        """Prove by k-induction over paths that visit no state twice, assuming everything that is already proved."""
+        """Prove open properties by k-induction over paths that visit no state twice, assuming all that is proved."""
         aims = [*self.open, *self.premises]
         if not self._is_anything_asked(aims):
             return

@@ -49,8 +49,8 @@ def ends(place: FieldLayout) -> tuple[int | None, int | None]:
 
 @dataclass(frozen=True)
 class Round:
-    """One iteration of a loop. For each cell or local: the condition under which the iteration writes it, and its
-    values before and after the iteration."""
+    """One iteration of a loop. For each cell or local: the condition under which the iteration writes it, and the value
+    of the cell or local before and after the iteration."""
 
     written: Mapping[Target, int]
     begun: Mapping[Target, Value]
@@ -85,7 +85,7 @@ class AbstractEvaluator(Evaluator):
     def act(
         self, before: Sequence[Value], function: Function | None, arguments: Sequence[Value]
     ) -> tuple[int, int, list[Value]]:
-        """As `Evaluator.act`; repeated reads of one element of an array without cells return the same value."""
+        """As `Evaluator.act`; in one call, all reads of an element of an array without cells return one value."""
         self.read = {}
         return super().act(before, function, arguments)
 
@@ -127,7 +127,7 @@ class AbstractEvaluator(Evaluator):
         return values[key]
 
     def _note_indices(self, place: FieldLayout, indices: Sequence[Value]) -> None:
-        """For an array without cells: record when an index of fixed size leaves its range; the step is not excluded."""
+        """For an array without cells: record if an index whose size is fixed leaves its range; no step is excluded."""
         for index, size in zip(indices, place.sizes, strict=True):
             if size != OPEN:
                 super()._demand(self.arithmetic.within(self.number(index), 0, size - 1)[0])
@@ -201,7 +201,7 @@ class AbstractEvaluator(Evaluator):
         return super().range(numbers)
 
     def _look_into(self, fold: ir.Fold) -> None:
-        """Record when a fold over an open domain leaves a declared range; its variable may have any value."""
+        """Record when a fold over an open domain leaves a declared range; the fold's variable may have any value."""
         frame = self.frame
         values, branch, alive, read = frame.values, frame.branch, self.alive, self.read
         frame.values, self.read = dict(values), {}

@@ -56,7 +56,7 @@ class Node:
     parent: Node | None = None
 
     def root(self) -> Node:
-        """The node that represents all places that are unified with this one."""
+        """The node that represents all nodes that were united with this node."""
         node = self
         while node.parent is not None:
             node = node.parent

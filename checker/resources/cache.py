@@ -117,7 +117,7 @@ def kept_or_made(path: Path, make: Callable[[], bytes], is_whole: Callable[[], b
 
 
 def _digest(path: Path, content: bytes) -> bytes:
-    """The digest of a file's name and content. It has the name, so no content is accepted under another name."""
+    """The digest of a file's name and content; because of the name, no content is accepted under another name."""
     return hashlib.sha256(os.fsencode(f"{path.parent.name}/{path.name}") + b"\0" + content).digest()
 
 

@@ -170,7 +170,7 @@ class Budget:
     def kept(self) -> Iterator[None]:
         """Check the budget every 0.1 s during a block of code that does not check it; raises Spent inside the block.
 
-        The memory of the block is the growth of the process since its beginning.
+        The memory of the block is the growth of the process since the block began.
         """
         if time.monotonic() > self.deadline + GRACE:
             raise Spent("seconds")
@@ -226,8 +226,7 @@ class DeferredInterrupts:
         self._handler: object = None
 
     def look(self) -> None:
-        """If Ctrl-C was pressed and delayed, call the signal handler from before the block, and raise
-        KeyboardInterrupt."""
+        """If Ctrl-C was delayed, call the signal handler from before the block, and raise KeyboardInterrupt."""
         if self.is_pending:
             self._pass_on(signal.SIGINT, None)
 

@@ -191,7 +191,7 @@ class KernelResults:
                 yield int(self._table[row, 1])
 
     def forget(self, is_unknown: Callable[[int], bool]) -> None:
-        """Set a row's count to 0 if `is_unknown` is true for the row's first state."""
+        """For each row, set the count to 0 if `is_unknown` is true for the row's first state."""
         for row in np.flatnonzero(self._table[: self._of_steps + 1, 0]):
             if is_unknown(int(self._table[row, 1])):
                 self._table[row, 0] = 0

@@ -75,7 +75,7 @@ class Proofs:
         return next((attempt for attempt in reversed(self.attempts) if attempt.prop.name == name), None)
 
     def joined(self, other: Proofs) -> Proofs:
-        """These results together with those of a later phase."""
+        """These results together with `other`, the results of a later phase."""
         proofs = other.proofs | self.proofs
         attempts = [*self.attempts, *other.attempts]
         return Proofs(

@@ -143,7 +143,7 @@ class Run:
 
     @property
     def word(self) -> Word:
-        """The gravest verdict of the run; UNDECIDED if nothing fails but a further engine left something open."""
+        """The gravest verdict of the run; UNDECIDED if no property fails and a further engine left something open."""
         word = overall(self.verdicts, is_complete=self.exploration.is_complete)
         is_open = word in (Word.NO_VIOLATION, Word.HOLDS) and any(part.leaves_open for part in self.parts)
         return Word.UNDECIDED if is_open else word

@@ -32,7 +32,7 @@ class MarkedFolder:
     ("--report DIR").
 
     `ours` matches the paths that files may have in the folder. Other paths in a marker file are ignored, so that a
-    forged marker deletes no other files. `folders` are its subfolders.
+    forged marker deletes no other files. `folders` are the names of the folder's subfolders.
     """
 
     what: str

@@ -64,7 +64,8 @@ class Proving(Part):
         return self.stopped is not None
 
     def undecided(self, run: Run, /) -> str:
-        """The text of the verdict line if the proofs were cut short and no verdict is UNDECIDED; otherwise empty."""
+        """Why the run is undecided, if only the proofs were cut short. Empty if they were not cut short, or if the
+        verdict on a property is UNDECIDED, too, which is then the reason."""
         if self.stopped is None or any(verdict.word is Word.UNDECIDED for verdict in run.verdicts):
             return ""
         why = WHY_STOPPED.get(self.stopped, "")

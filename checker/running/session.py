@@ -79,7 +79,7 @@ class Beginning:
 
 
 def begin(instance: Instance, budget: Budget, compiled: Compile, progress: ProgressLine | None = None) -> Beginning:
-    """Enumerate the initial states and call `compiled`. Raises Spent, and ModelError for an invalid initial state."""
+    """Enumerate the initial states and get a kernel from `compiled`. Raises Spent; ModelError for an invalid state."""
     seconds = enumerate_initial_states(instance, budget, progress)
     with _kept(budget):
         kernel = compiled(instance, progress.announce if progress else lambda message: None)

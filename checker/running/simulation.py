@@ -102,7 +102,8 @@ def exit_code_of(result: SimulationRun, *, strict: bool) -> int:
 
 
 def weights_of(typed: Sequence[tuple[str, int]], instance: Instance) -> dict[str, int]:
-    """Return the typed weights except 1, by action. Raises UsageError if an action is unknown or has two weights."""
+    """Return the weights that the user typed, by action, without weights of 1. Raises UsageError if an action is
+    unknown or has two weights."""
     names = [name for _, name in actions_of(instance)]
     weights: dict[str, int] = {}
     for name, weight in typed:

@@ -43,7 +43,7 @@ class TraceWriter:
         self, target: str, instance: Instance, judged: Sequence[Verdict], *, command: str = ""
     ) -> Mapping[str, Path]:
         """Write a trace for every violation and permitted failure; returns the files by property. The traces name
-        `command` as the command that found them; if it is empty, the shortest search that finds the failure."""
+        `command` as the command that found them, or, if it is empty, the shortest search that finds the failure."""
         files: dict[str, Path] = {}
         for verdict in judged:
             name = verdict.prop.name
@@ -76,8 +76,9 @@ class TraceWriter:
     def write_counterexamples(
         self, exploration: Exploration, proofs: Proofs, command: str, show: Callable[[Path], str]
     ) -> Proving:
-        """Write a trace for every CTI whose state has all cells; find out which of these states the search reached, and
-        in which reached states lemmas are false. Returns the proofs with these traces and findings."""
+        """Write a trace for every counterexample to induction (CTI), except those of the unbounded abstraction, which
+        lack cells. Find out which states of CTIs the search reached, and in which reached states lemmas are false.
+        Returns the proofs with these traces and findings."""
         instance = exploration.instance
         reached, files, commands, outside = {}, {}, {}, {}
         sample = exploration.reached.sample(SAMPLE) if exploration.reached and proofs.lost else []
