@@ -65,14 +65,13 @@ class Combination:
 
     @property
     def name(self) -> str:
-        """The varied values as one line."""
+        """The varied keys and their values as one line."""
         return ", ".join(f"{key}={value}" for key, value in self.varied.items())
 
 
 @dataclass(frozen=True)
 class Sweep:
-    """A model, its varied keys, and every combination of values (rows), ordered so that the last key changes
-    fastest."""
+    """A model, its varied keys, and a row for every combination of values; the last key changes from row to row."""
 
     target: str
     model: Model
@@ -116,7 +115,7 @@ def read_sweep(options: Options) -> Sweep:
 
 
 def refused_throughout(why: str) -> str:
-    """Return the message if no combination can be searched; `why` says why the first combination was refused."""
+    """Return the message for a sweep in which no combination can be searched; `why`: why the first one was refused."""
     return f"no combination of a sweep can be searched: {why}"
 
 
@@ -235,7 +234,7 @@ KERNELS = Kernels()
 
 def search_case(case: Case, progress: ProgressLine | None = None, signals: Sequence[int] = ()) -> PlainData:
     """Run one search and return its result as plain data. `signals` is empty until Ctrl-C is pressed. Raises
-    KeyboardInterrupt, and UsageError if this process reads another version of the model's files."""
+    KeyboardInterrupt, and UsageError if the model's files have changed since the case was made."""
     instance = case.subject.instance()
     budget = Budget(case.limits.seconds, case.limits.memory)
     try:

@@ -230,8 +230,8 @@ def search(
 
 
 def _current_records(results: ResultsFile, cases: Mapping[int, Case], budget: Budget) -> dict[int, PlainData]:
-    """Return the results of an earlier run that still belong to their searches; once the time is over, the remaining
-    results are left out. Raises UsageError if a result no longer belongs to its search."""
+    """Return the results of an earlier run, by position. Raises UsageError if the model's initial states or properties
+    have changed since a result was stored. If the time ends during this check, the remaining results are left out."""
     done: dict[int, PlainData] = {}
     for position, record in results.done.items():
         case = cases[position]
@@ -285,8 +285,8 @@ def cell(verdict: Verdict) -> str:
 
 @dataclass
 class _Columns:
-    """How the text shows the properties: with a column of their own (`own`), in one line because all rows have the same
-    verdict (`same`, names by the verdict), in the shared last column (`rest`), or in the line for `@sometimes`
+    """How the text shows each property: in a column of its own (`own`); in one line with others, because all rows have
+    the same verdict (`same`: names by verdict); in the shared last column (`rest`); or in the line for `@sometimes`
     properties that can be reached (`sought`)."""
 
     own: list[Property] = field(default_factory=list)
