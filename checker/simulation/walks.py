@@ -268,8 +268,7 @@ class Walkers:
     def _step(
         self, states: NDArray[np.uint64], numbers: Numbers, path: _PathOf
     ) -> tuple[Numbers, NDArray[np.uint64], NDArray[np.uint32]]:
-        """Expand the states and choose a step for each. Return the rows of continuing walks, their new states and
-        steps."""
+        """Expand the states and choose a step for each. Return the rows of walks that go on, their states and steps."""
         rows: list[Numbers] = []
         taken: list[NDArray[np.uint64]] = []
         steps: list[NDArray[np.uint32]] = []
@@ -335,8 +334,7 @@ class _PathOf:
     depth: int
 
     def least(self, entries: Iterable[Entry]) -> StepPath | None:
-        """Return the first path, by StepPath.order, to a state or step in the kernel's `entries`; None if these are
-        empty."""
+        """Return the first path, by StepPath.order, to a state or step in the kernel's `entries`; else None."""
         paths = [self._path(entry) for entry in entries if entry.count]
         return min(paths, key=lambda path: path.order, default=None)
 

@@ -188,7 +188,7 @@ class Checkpoints:
         return partitioned(rows.map(_pair), shards).mapPartitions(_in_order, preservesPartitioning=True)
 
     def by_shard(self, last: int, shards: int) -> Pairs:
-        """Return the states of all levels in the checkpoint at depth `last`, as Arrow batches, each with its shard."""
+        """Return the states in the levels that the checkpoint at depth `last` has added, as Arrow batches by shard."""
         rows: RDD[Any] = self._rows(last).select("depth", "blob", "sum").rdd
         return partitioned(rows.mapPartitions(partial(_by_hash, shards)), shards)
 

@@ -177,8 +177,7 @@ def _last_raised(text: str) -> str | None:
 
 
 def _ours(text: str) -> Exception | None:
-    """Return the exception that isrcheck raised on an executor, such as a UsageError, if `text` ends with it; else
-    None."""
+    """Return the exception that isrcheck raised on an executor, such as a UsageError, if `text` ends with one."""
     name, _, message = (_last_raised(text) or "").partition(": ")
     module, _, name = name.rpartition(".")
     kind = getattr(messages, name, None) if module == messages.__name__ else None

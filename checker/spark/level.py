@@ -56,7 +56,7 @@ class LevelTask:
 @dataclass(frozen=True)
 class Expanded:
     """What a task reports after it has expanded a chunk: the number of successors (`generated`), how often each action
-    was taken (`fired`), and the results of properties, which number the states of the level from 0."""
+    was taken (`fired`), and the results of properties, in which the states of the level are numbered from 0."""
 
     generated: int
     fired: tuple[int, ...]
@@ -175,8 +175,7 @@ def scatter(level: LevelTask, new: Blobs) -> Iterator[tuple[int, bytes]]:
 
 
 def order(level: LevelTask, statistics: TaskStatistics, chunk: int, arriving: Blobs) -> Iterator[tuple[int, bytes]]:
-    """Sort a chunk of the next level by predecessor and step, yield Arrow batches, and judge properties in its
-    states."""
+    """Yield a chunk of the next level as Arrow batches, sorted by predecessor and step, and judge properties in it."""
     work, blobs = _Work(level), [unpack(packed) for _, packed in arriving]
     words = work.words
     if not blobs:

@@ -380,8 +380,7 @@ def _gateway(settings: Mapping[str, str], evidence: Evidence) -> Iterator[Any]:
 
 @contextlib.contextmanager
 def _nothing_held() -> Iterator[None]:
-    """If Java fails to start, clear the variables in PySpark's frames that keep Java's input open, so that Java
-    ends."""
+    """If Java fails to start, clear variables in PySpark's frames, which keep Java's input open, so that Java ends."""
     try:
         yield
     except BaseException as error:

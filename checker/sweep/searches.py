@@ -1,4 +1,4 @@
-"""The searches of a sweep: one for every combination of the values in `--vary KEY=V1,V2` options, run here or on Spark.
+"""The searches of a sweep, in this process or on Spark: one for every combination of values in `--vary KEY=V1,V2`.
 
 Out: a `Sweep`: each combination with its instance of the model, or with the reason why the model refuses it; the
      searches (`Case`), and their results (records) as plain data, from which the `Exploration` can be rebuilt.

@@ -126,7 +126,7 @@ class SweepTable:
 
     @property
     def smallest(self) -> FailingRow | None:
-        """The smallest configuration with a violation, or else with a permitted failure; None without a failure."""
+        """The smallest configuration with a violation or, if no row has one, a permitted failure; else None."""
         for word in (Word.VIOLATED, Word.PERMITTED):
             failing = [
                 FailingRow(row, row.run, min(failed, key=lambda verdict: verdict.depth or 0))
@@ -377,14 +377,14 @@ def _verdict_columns(swept: SweepTable, columns: _Columns) -> list[list[str]]:
 
 
 def _headed(columns: Sequence[list[str]], count: int) -> tuple[list[str], int]:
-    """Return columns as aligned lines, and the number of heading lines; `count` is the number of cells below them."""
+    """Return the columns as aligned lines, and how many of the lines are headings; `count` is the number of others."""
     height = max(map(len, columns)) - count
     filled = [[""] * (height + count - len(column)) + column for column in columns]
     return table(list(zip(*filled, strict=True))), height
 
 
 def _folded(column: list[str]) -> list[str]:
-    """Return a column whose heading is broken into lines as wide as the widest cell or the longest word."""
+    """Return the column with a heading of several lines, as wide as the widest cell or the heading's longest word."""
     words = re.findall(r"[^ ._]*[ ._]|[^ ._]+", column[0])
     width = max(map(len, [*words, *column[1:]]))
     lines = [""]

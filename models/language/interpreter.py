@@ -234,7 +234,7 @@ class Evaluation:
 
 
 def arguments_of(instance: Instance, step: Step) -> list[Argument]:
-    """Return the arguments of a step, which calls its action with the state and these arguments."""
+    """Return the arguments that a step passes to the action's function, after the state."""
     choices = zip(instance.argument_ranges[step.action_index], step.ordinals, strict=True)
     return [choice.argument(ordinal) for choice, ordinal in choices]
 

@@ -61,8 +61,8 @@ class FieldLayout:
         return self.offset + offset
 
     def _refuse_place(self, row: list[int]) -> None:
-        """Raise ModelError if the field holds queues; `row` has the cells of one queue. The index after the last cell
-        stands for an element that the queue lacks, or for the place after the last element of a full queue."""
+        """Raise ModelError about a queue with the cells `row`, after whose last cell an index has been used: the queue
+        lacks an element, or is full, so that nothing can be appended. Does nothing if the field holds no queues."""
         contents = self.field.contents
         if contents is None or contents.filler is None:
             return
@@ -81,16 +81,14 @@ class FieldLayout:
         return int(index)
 
     def cell(self, value: int) -> int:
-        """Return the content of a cell after `value` is written. Raises ModelError if `value` is outside the field's
-        range."""
+        """Return the content of a cell after a write of `value`. Raises ModelError for a value outside its range."""
         if not self.low <= value <= self.high:
             what = f"{int(value)} is written to {self.name}, whose values are {self.low}..{self.high}"
             raise ModelError(f"{what}; guard the step, or widen the field's range")
         return int(value)
 
     def spell(self, value: int) -> str:
-        """Return a cell's value as text; for a cell of a queue, the element at this place, or - if the place is
-        empty."""
+        """Return a cell's value as text; for a cell of a queue, the element at this place, or - without an element."""
         contents = self.field.contents
         if contents is None or contents.filler is None:
             return spell_value(self.field.values, value)
@@ -307,8 +305,7 @@ class Enumeration:
         return InitialStates(bytes(packed), len(seen_rows), self.cells, self.size)
 
     def default(self) -> Cells:
-        """Return the state in which every field has its declared initial value. Raises ModelError if a value is outside
-        its range."""
+        """Return the state with all declared initial values. Raises ModelError if a value is outside its range."""
         return InitialStates(self._read({}), 1, self.cells, self.size)[0]
 
     def cells_of(self, states: Iterable[Cells], watch: Watch) -> InitialStates:
@@ -321,8 +318,7 @@ class Enumeration:
         return InitialStates(b"".join(rows), len(rows), self.cells, self.size)
 
     def _quick(self, dictionary: Any) -> bytes:
-        """Return the packed cells of a state in a dictionary of the usual form; ranges are checked later. Raises
-        UnusualError for another form."""
+        """Return the packed cells of a dictionary in usual form, or raise UnusualError. Ranges are checked later."""
         whole = self.usual | dictionary if type(dictionary) is dict else ()
         if len(whole) != len(self.usual):
             raise UnusualError
@@ -625,8 +621,7 @@ class QueueView:
 
 
 class Members(SetView):
-    """A subset as an action's argument; `chosen[element]` and `element in chosen` say whether the subset has the
-    element."""
+    """A subset as an action's argument; `chosen[element]` and `element in chosen` say whether it has the element."""
 
     __slots__ = ()
 

@@ -246,7 +246,7 @@ class _Lowering:
 
 
 def _next_to(number: ir.Expression, is_below: bool, span: ir.Span) -> ir.Sum:
-    """Return `number` minus 1, or `number` plus 1."""
+    """Return `number` - 1 if `is_below` is true, and otherwise `number` + 1."""
     step = ir.Term(ir.Constant(1, span=span), is_below, span=span)
     return ir.Sum((ir.Term(number, False, span=span), step), span=span)
 
@@ -299,7 +299,6 @@ def _is_used(queue: ir.Collection, place: ir.Expression | ir.Variable, span: ir.
 
 
 def _used_place(queue: ir.Collection, place: ir.Expression, span: ir.Span) -> ir.Choose:
-    """Return an expression whose value is `place` if the queue has an element there, and otherwise an index outside the
-    array."""
+    """Return an expression for `place` if the queue has an element there, and for an index outside the array if not."""
     option = ir.Option(_is_used(queue, place, span), copied(place), span=place.span)
     return ir.Choose((option,), ir.Size(queue.domain, span=span), span=span)
