@@ -106,7 +106,7 @@ class ValuesSeen:
 
 @dataclass(kw_only=True)
 class Simulation(Tally):
-    """The result of a simulation: the tally of all its walks, with the request."""
+    """The result of a simulation: what was requested, and the tally of all its walks."""
 
     instance: Instance
     asked: int
@@ -178,15 +178,15 @@ Numbers = NDArray[np.int64]
 
 
 def below(limits: Numbers, seed: int, walks: Numbers, position: int, purpose: int) -> Numbers:
-    """For each walk, return a random number from 0 to the walk's entry in `limits` minus 1 (entries are at most 2**32).
-    `walks` has the walks' numbers. `purpose` makes several draws at one position of a walk independent."""
+    """For each walk, return a random number from 0 to the walk's entry in `limits` minus 1 (entries are less than
+    2**32). `walks` has the walks' numbers. `purpose` makes several draws at one position of a walk independent."""
     start = (seed * STEP + position * SALT + purpose * 0xBF58476D1CE4E5B9) & MASK
     bits = mixed(mixed(walks.astype(np.uint64) + np.uint64(start)) + np.uint64(start >> 1))
     return ((bits >> np.uint64(32)) * limits.astype(np.uint64) >> np.uint64(32)).astype(np.int64)
 
 
 def mixed(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return a pseudorandom number for each number, which depends only on this number: the mixing function of
+    """Return, for each number, a pseudorandom number that depends only on this number, by the mixing function of
     SplitMix64 (Steele, Lea, Flood, 2014)."""
     bits = numbers * np.uint64(STEP)
     bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -268,7 +268,8 @@ class Walkers:
     def _step(
         self, states: NDArray[np.uint64], numbers: Numbers, path: _PathOf
     ) -> tuple[Numbers, NDArray[np.uint64], NDArray[np.uint32]]:
-        """Expand the states and choose a step for each. Return the rows of walks that go on, their states and steps."""
+        """Expand the states and choose a step for each. Return, for the walks that go on, their rows, their next
+        states, and the chosen steps."""
         rows: list[Numbers] = []
         taken: list[NDArray[np.uint64]] = []
         steps: list[NDArray[np.uint32]] = []
@@ -334,7 +335,8 @@ class _PathOf:
     depth: int
 
     def least(self, entries: Iterable[Entry]) -> StepPath | None:
-        """Return the first path, by StepPath.order, to a state or step in the kernel's `entries`; else None."""
+        """Return the first path, by StepPath.order, to a state or step in the kernel's `entries`; None if the entries
+        are all empty."""
         paths = [self._path(entry) for entry in entries if entry.count]
         return min(paths, key=lambda path: path.order, default=None)
 
@@ -391,7 +393,8 @@ def simulate(
 
 
 def _is_decided(simulation: Simulation) -> bool:
-    """Whether no further walk can change a verdict; False if the model has no property that walks can judge."""
+    """Whether no further walk can change a verdict. For a model without a property that walks can judge, this is False,
+    so that all walks are taken."""
     judged = [prop for prop in simulation.instance.properties if prop.kind in JUDGED]
     findings = simulation.findings
     return bool(judged) and all(prop.name in findings and findings[prop.name].found.path is not None for prop in judged)

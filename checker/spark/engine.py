@@ -76,7 +76,7 @@ class PartitionedStates:
         self.firsts = [0]
 
     def append(self, level: StoredLevel, by_shard: Iterable[Pairs]) -> None:
-        """Add a level. `by_shard` has its states, as RDDs with a partition per shard, to append to `self.by_shard`."""
+        """Add a level. `by_shard`, its states as RDDs with one partition per shard, is appended to `self.by_shard`."""
         self.levels.append(level)
         self.by_shard += by_shard
         self.firsts.append(self.firsts[-1] + level.size)
@@ -100,7 +100,8 @@ class PartitionedStates:
         return counts
 
     def find_paths(self, numbers: Iterable[int]) -> None:
-        """Fetch the paths to the states with these numbers, before Spark can be lost. Raises SparkLostError."""
+        """Fetch the paths to the states with these numbers now, because Spark may be lost later. Raises
+        SparkLostError."""
         steps: dict[int, list[int]] = {number: [] for number in set(numbers) - self.paths.keys()}
         wanted: dict[int, dict[int, int]] = defaultdict(dict)
         for number in steps:
@@ -284,7 +285,8 @@ class SparkCarrier(Carrier):
             raise OutOfTime
 
     def check(self, first: int, last: int) -> None:
-        """Add the results of properties in the newest level's states, found by the tasks that sorted the level."""
+        """Add the results of properties in the newest level's states to the results of the search. The tasks that
+        sorted the level have found them."""
         if not self.visited.levels:  # time was over before the first level was complete
             return
         offsets = self.visited.levels[-1].offsets
@@ -297,7 +299,8 @@ class SparkCarrier(Carrier):
     # ------------------------------------------------------------------------------------------------- checkpoints
 
     def close_level(self) -> None:
-        """If the last checkpoint is 8 levels or 60 s old, write another, and from now on read its levels from there."""
+        """If the last checkpoint is 8 levels or 60 s old, write another. From then on, the levels that it has are read
+        from the checkpoint folder."""
         levels = self.visited.levels
         since = len(levels) - self.kept
         is_late = time.monotonic() - self.kept_at > SECONDS_BETWEEN_CHECKPOINTS
@@ -323,7 +326,8 @@ class SparkCarrier(Carrier):
             levels[depth].ordered = checkpoints.ordered(depth, self.shards)
 
     def _take_up(self, checkpoints: Checkpoints, last: int) -> None:
-        """Load the states of the checkpoint at depth `last` (the levels since the last checkpoint) into the shards."""
+        """Load the states of the checkpoint at depth `last`, which has the levels since the checkpoint before it, into
+        the shards."""
         self.visited.by_shard.append(checkpoints.by_shard(last, self.shards).persist(KEPT))
         self.portions, self.kept, self.kept_at = len(self.visited.by_shard), last + 1, time.monotonic()
 

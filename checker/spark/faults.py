@@ -177,7 +177,8 @@ def _last_raised(text: str) -> str | None:
 
 
 def _ours(text: str) -> Exception | None:
-    """Return the exception that isrcheck raised on an executor, such as a UsageError, if `text` ends with one."""
+    """Return the exception of isrcheck, such as a UsageError, that was raised on an executor, if the last traceback in
+    `text` ends with one; otherwise None."""
     name, _, message = (_last_raised(text) or "").partition(": ")
     module, _, name = name.rpartition(".")
     kind = getattr(messages, name, None) if module == messages.__name__ else None

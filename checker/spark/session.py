@@ -76,7 +76,7 @@ exec {java} "$@"
 
 def java_home(scratch: Path) -> Path:
     """Return the JAVA_HOME of the first Java that is recent enough, or of a launcher for it, written into `scratch`.
-    Raises UsageError if there is none."""
+    Raises UsageError if no Java is recent enough."""
     too_old = []
     for program in _candidates():
         version, has_module = version_of(program)

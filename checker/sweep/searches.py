@@ -71,7 +71,7 @@ class Combination:
 
 @dataclass(frozen=True)
 class Sweep:
-    """A model, its varied keys, and a row for every combination of values; the last key changes from row to row."""
+    """A model, its varied keys, and one row for each combination of values; the last key changes fastest."""
 
     target: str
     model: Model
@@ -234,7 +234,8 @@ KERNELS = Kernels()
 
 def search_case(case: Case, progress: ProgressLine | None = None, signals: Sequence[int] = ()) -> PlainData:
     """Run one search and return its result as plain data. `signals` is empty until Ctrl-C is pressed. Raises
-    KeyboardInterrupt, and UsageError if the model's files have changed since the case was made."""
+    KeyboardInterrupt, and UsageError if this process has another version of the model than the one that made the
+    case."""
     instance = case.subject.instance()
     budget = Budget(case.limits.seconds, case.limits.memory)
     try:

@@ -260,7 +260,7 @@ class _BoundedModelChecker:
                 self._note_broken_range(self._least_path([literal], depth, example))
 
     def _find_least_step(self, depth: int, error: int, values: Values) -> None:
-        """Find the path, first by initial state and then by steps, to a step that leaves a declared range. The formulas
+        """Find the first path, by initial state and then by steps, to a step that leaves a declared range. The formulas
         for longer paths exclude such steps from now on."""
         self.errs = True
         self.order = Order(self.relation, with_errors=True)

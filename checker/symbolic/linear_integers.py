@@ -125,7 +125,8 @@ class LinearArithmetic:
         return number
 
     def remainder(self, a: Number, b: Number) -> Number:
-        """Return a % b, which is in 0..b-1. If b depends on variables, return a new number with any value there."""
+        """Return a % b, which is in 0..b-1. If b depends on variables, return a new number, which can have any value in
+        this range."""
         if isinstance(b, int):
             return self.add(a, self.negate(self.multiply(self.quotient(a, b), b)))
         number = self.number(0, None)

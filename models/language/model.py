@@ -990,7 +990,8 @@ class Instance:
 
     @cached_property
     def first_steps(self) -> tuple[int, ...]:
-        """The number of each action's first step; at the end, that of all steps. Raises UsageError for too many."""
+        """For each action, the number of its first step; the last entry is the count of all steps. Raises UsageError
+        for too many steps."""
         counts = [prod(each.count for each in arguments) for arguments in self.argument_ranges]
         if sum(counts) > MOST_STEPS:
             raise UsageError(f"{self.model.name} has {sum(counts)} steps, more than {MOST_STEPS}; use smaller bounds")
@@ -1086,8 +1087,8 @@ class Instance:
         return self.start_from(enumeration.states(self._given(), watch))
 
     def start_from(self, states: InitialStates) -> InitialStates:
-        """Make `states`, without the states outside the model's constraints, the initial states, and return these.
-        Raises ModelError if there is no initial state."""
+        """Make those of `states` in which the model's constraints are true the initial states, and return them. Raises
+        ModelError if there is no such state."""
         if not states:
             raise ModelError(
                 f"{self.model.name}: this configuration has no initial state; let an @initial function"

@@ -81,14 +81,16 @@ class FieldLayout:
         return int(index)
 
     def cell(self, value: int) -> int:
-        """Return the content of a cell after a write of `value`. Raises ModelError for a value outside its range."""
+        """Return what a cell holds after a write of `value`. Raises ModelError for a value outside the field's
+        range."""
         if not self.low <= value <= self.high:
             what = f"{int(value)} is written to {self.name}, whose values are {self.low}..{self.high}"
             raise ModelError(f"{what}; guard the step, or widen the field's range")
         return int(value)
 
     def spell(self, value: int) -> str:
-        """Return a cell's value as text; for a cell of a queue, the element at this place, or - without an element."""
+        """Return a cell's value as text; for a cell of a queue, the element at this place, or - if the place is
+        empty."""
         contents = self.field.contents
         if contents is None or contents.filler is None:
             return spell_value(self.field.values, value)
@@ -318,7 +320,8 @@ class Enumeration:
         return InitialStates(b"".join(rows), len(rows), self.cells, self.size)
 
     def _quick(self, dictionary: Any) -> bytes:
-        """Return the packed cells of a dictionary in usual form, or raise UnusualError. Ranges are checked later."""
+        """Return the packed cells of a state, a dictionary of the usual form; ranges are checked later. Raises
+        UnusualError for another form."""
         whole = self.usual | dictionary if type(dictionary) is dict else ()
         if len(whole) != len(self.usual):
             raise UnusualError

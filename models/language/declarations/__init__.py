@@ -919,7 +919,7 @@ any_action = WeakFairness(())
 
 
 def names_of(each: Any) -> tuple[Any, ...]:
-    """Return one name of a parameter, or a list of names, as a tuple."""
+    """Return `each`, one name of a parameter or a list of such names, as a tuple."""
     if isinstance(each, str):
         return (each,)
     return tuple(each) if isinstance(each, list | tuple) else (each,)

@@ -299,6 +299,7 @@ def _is_used(queue: ir.Collection, place: ir.Expression | ir.Variable, span: ir.
 
 
 def _used_place(queue: ir.Collection, place: ir.Expression, span: ir.Span) -> ir.Choose:
-    """Return an expression for `place` if the queue has an element there, and for an index outside the array if not."""
+    """Return an expression whose value is `place` if the queue has an element there, and otherwise an index outside the
+    array."""
     option = ir.Option(_is_used(queue, place, span), copied(place), span=place.span)
     return ir.Choose((option,), ir.Size(queue.domain, span=span), span=span)

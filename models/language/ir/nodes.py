@@ -31,8 +31,8 @@ class Source(ABC):
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """The place of a node in its source. Lines count from 1, and columns, in bytes of UTF-8, from 0, as in Python's
-    parser."""
+    """The place of a node in its source. As in Python's parser, lines are counted from 1, and columns in bytes of UTF-8
+    from 0."""
 
     source: Source = field(repr=False)
     line: int
@@ -148,14 +148,15 @@ class Not(Node):
 
 
 class And(Node):
-    """The value of the first part that is 0 (false), else of the last part. Parts after a 0 are not evaluated."""
+    """The value of the first part that is 0 (false), else of the last part. The parts after the first 0 are not
+    evaluated."""
 
     parts: tuple[Expression, ...]
 
 
 class Or(Node):
-    """The value of the first part that is not 0 (true), else of the last part. Parts after a true part are not
-    evaluated."""
+    """The value of the first part that is not 0 (true), else of the last part. The parts after the first true part are
+    not evaluated."""
 
     parts: tuple[Expression, ...]
 

@@ -773,7 +773,8 @@ class FunctionReader:
     # ------------------------------------------------------------------------------------------------------------ cells
 
     def place(self, node: ast.expr) -> Place | None:
-        """Return the parts of an expression such as `s.field[i]`; None if it does not begin with a state's name."""
+        """Return the state, the field and the indices of an expression such as `s.field[i]`; None if the expression
+        does not begin with a state's name."""
         inner, indices = subscripts(node)
         if not isinstance(inner, ast.Attribute):
             return None

@@ -583,7 +583,7 @@ class _ModuleFinder:
         self._specs: dict[str, importlib.machinery.ModuleSpec | None] = {}
 
     def relative(self, file: str) -> str:
-        """Return the path by which an import finds `file`, as in `lib/limits.py`; the bare file name if none does."""
+        """Return the path by which an import finds `file`, as in `lib/limits.py`, or its bare name if none does."""
         path = Path(file)
         parts = self.names.get(file, "").split(".")
         folders = parts if path.name == "__init__.py" else parts[:-1]
