@@ -234,8 +234,7 @@ KERNELS = Kernels()
 
 def search_case(case: Case, progress: ProgressLine | None = None, signals: Sequence[int] = ()) -> PlainData:
     """Run one search and return its result as plain data. `signals` is empty until Ctrl-C is pressed. Raises
-    KeyboardInterrupt, and UsageError if this process has another version of the model than the one that made the
-    case."""
+    KeyboardInterrupt, and UsageError if this process has another version of the model than the case's sender."""
     instance = case.subject.instance()
     budget = Budget(case.limits.seconds, case.limits.memory)
     try:

@@ -385,7 +385,8 @@ def _headed(columns: Sequence[list[str]], count: int) -> tuple[list[str], int]:
 
 
 def _folded(column: list[str]) -> list[str]:
-    """Return the column with a heading of several lines, as wide as the widest cell or the heading's longest word."""
+    """Return the column with its heading, the first text, broken into lines, at most as wide as the widest of the other
+    texts or the longest word of the heading."""
     words = re.findall(r"[^ ._]*[ ._]|[^ ._]+", column[0])
     width = max(map(len, [*words, *column[1:]]))
     lines = [""]

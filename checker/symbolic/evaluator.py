@@ -313,8 +313,8 @@ class Evaluator:
         return self._here() != FALSE
 
     def _side(self, condition: int, body: Sequence[ir.Statement], values: dict[ir.Variable, Value]) -> Side:
-        """Execute statements under a further condition, starting with the given values of variables, and return the
-        resulting `Side`. The current cells and values do not change."""
+        """Execute statements under a further condition, starting with the given values of variables. Return the `Side`:
+        condition, cells and values after the statements. The current cells and values do not change."""
         frame = self.frame
         branch, outer, cells = frame.branch, frame.values, [state.cells for state in frame.states]
         frame.branch, frame.values = self.circuit.both(branch, condition), values
@@ -330,7 +330,7 @@ class Evaluator:
             state.cells = own
 
     def _merge(self, condition: int, then_cells: Sequence[list[Value]], then_values: dict[ir.Variable, Value]) -> None:
-        """If the condition is true, give each current cell and variable the value that it has on the `then` side."""
+        """If the condition is true, give each current cell and variable its value in `then_cells` and `then_values`."""
         frame = self.frame
         for state, then in zip(frame.states, then_cells, strict=True):
             state.cells = [
@@ -353,7 +353,7 @@ class Evaluator:
                 self._merge(*self._side(inside, loop.body, {**self.frame.values, loop.variable: element}))
 
     def give(self, value: Value) -> None:
-        """Return a value from the current function, under the current path condition."""
+        """Let the current function return `value` in all states that reach the current point."""
         frame = self.frame
         frame.result = value if frame.returned == FALSE else self.choose(frame.returned, frame.result, value)
         frame.returned = self.circuit.either(frame.returned, frame.branch)

@@ -1087,8 +1087,8 @@ class Instance:
         return self.start_from(enumeration.states(self._given(), watch))
 
     def start_from(self, states: InitialStates) -> InitialStates:
-        """Make those of `states` in which the model's constraints are true the initial states, and return them. Raises
-        ModelError if there is no such state."""
+        """Keep the states in `states` in which the model's constraints are true, as this instance's initial states, and
+        return them. Raises ModelError if there is no such state."""
         if not states:
             raise ModelError(
                 f"{self.model.name}: this configuration has no initial state; let an @initial function"

@@ -102,7 +102,7 @@ class Constant(Node):
 
 
 class Local(Node):
-    """The value of a variable. As an argument of a call it can be a state, a subset or the taken action."""
+    """The value of a variable. As an argument of a call it can be a state, a subset, or the action that was taken."""
 
     variable: Variable
 
