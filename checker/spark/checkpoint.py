@@ -144,9 +144,9 @@ class Checkpoints:
     def write(
         self, levels: Mapping[int, Pairs], chunks: Mapping[int, Sequence[int]], statistics: Mapping[str, Any]
     ) -> None:
-        """Write a checkpoint: `levels`, the new ones since the last checkpoint, by depth, and `statistics`, the
-        search's counts and results. `chunks` has, for each depth, the number of states in each chunk of the level.
-        Raises UsageError if another run has written this checkpoint."""
+        """Write a checkpoint with the search's levels since the last checkpoint (`levels`, by depth) and its counts and
+        results (`statistics`). `chunks` has, for each depth, the number of states in each chunk of the level. Raises
+        UsageError if another run has written this checkpoint."""
         last = max(levels)
         name = _statistics(last)
         if name in self.folder.names():

@@ -219,8 +219,8 @@ class Evaluation:
         return range(self.value(numbers.first), self.value(numbers.end))
 
     def argument(self, expression: ir.Expression) -> Argument | None:
-        """Return the value that a call of a helper passes as an argument: a number, a state, a subset, or the taken
-        action. A state, subset or action without a value is passed as None."""
+        """Return the value that a call of a helper passes as an argument: a number, a state, a subset, or the action
+        that was taken. A state, subset or action without a value is passed as None."""
         match expression:
             case ir.Local(variable) if variable.role is not ir.Role.NUMBER:
                 return self.values.get(variable)
