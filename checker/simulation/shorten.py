@@ -38,8 +38,9 @@ def shortened(
     limits: Limits,
     report: Report = lambda what, seconds: None,
 ) -> StepPath:
-    """Return the shortest path found in time that ends like `path`: with a violation, a permitted failure, or a state
-    that reaches `prop`, as `kind` says. Raises KeyboardInterrupt."""
+    """Return the shortest path found within `limits` that ends like `path`: with a violation of `prop`, a permitted
+    failure of it, or a state that reaches it, as `kind` says. `path` itself is returned if no search shortens it.
+    Raises KeyboardInterrupt after Ctrl-C."""
     started = time.monotonic()
     deadline = float("inf") if limits.seconds is None else started + limits.seconds
     best, at = path, path.depth - 1
@@ -60,7 +61,8 @@ def shortened(
 def _shorter(
     instance: Instance, kernel: Kernel, prop: Property, kind: EntryKind, path: StepPath, at: int, limits: Limits
 ) -> StepPath | None:
-    """Return a path that is shorter than `path` and has the same first `at` steps; None if no search finds one."""
+    """Search from the state after the first `at` steps of `path` (for 0: from all initial states, unless there are
+    many). Return a shorter path, which begins with the same `at` steps; None if the search finds none."""
     length = path.depth - at
     is_deadlock, is_error = prop is DEADLOCK, prop is IN_RANGE
     # The ends of paths of this length are judged when they are expanded.

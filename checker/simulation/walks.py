@@ -8,7 +8,7 @@ In each state, a walk first chooses one of the actions that have a step, with a 
 weight, and then one of the action's steps, all with equal chance. So an action with few arguments is taken as often as
 an action with many. Properties of states and `in_range` are checked in every visited state; properties of transitions
 and `deadlock` are checked on all steps from a visited state, also on those that the walk does not take. The reported
-violation is the one after the fewest steps.
+violation is the one after the fewest steps in the first group of walks with a violation of the property.
 
 The random numbers of a walk depend only on the seed, the number of the walk and the position in the walk, not on other
 walks or threads. The walks of a group take their steps together. The groups are always the same, and their results are
@@ -46,7 +46,7 @@ walk takes only one."""
 
 @dataclass(kw_only=True)
 class Tally:
-    """The counts of some walks, and the violations and reached properties on them. Two tallies can be added."""
+    """The counts of some walks, and a path to each violation and reached property. Two tallies can be added."""
 
     walks: int = 0
     """The number of walks that were taken to their end."""
@@ -68,7 +68,7 @@ class Tally:
 
     @classmethod
     def of(cls, instance: Instance, /, **fields: Any) -> Self:
-        """Return a tally without any walk."""
+        """Return the tally of no walks: all counts are 0. `fields` has the further fields of a subclass, by name."""
         actions = len(instance.model.actions)
         seen = {name: np.zeros(place.high - place.low + 1, bool) for name, place in instance.layouts.items()}
         return cls(enabled=np.zeros(actions, np.int64), taken=np.zeros(actions, np.int64), seen=seen, **fields)
@@ -81,7 +81,7 @@ class Tally:
             finding.count, finding.path = 1, path
 
     def add(self, other: Tally) -> None:
-        """Add the tally of later walks to this one."""
+        """Add the tally of later walks to this one, which keeps its own path where both tallies have one."""
         for name in ("walks", "visited", "steps", "generated", "ended"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.longest = max(self.longest, other.longest)
@@ -106,7 +106,7 @@ class ValuesSeen:
 
 @dataclass(kw_only=True)
 class Simulation(Tally):
-    """The result of a simulation: the tally of all its walks, with the request."""
+    """The result of a simulation: what was requested, and the tally of all its walks."""
 
     instance: Instance
     asked: int
@@ -136,7 +136,7 @@ class Simulation(Tally):
 
     @property
     def values(self) -> dict[str, ValuesSeen]:
-        """For each field with cells, by name, the values that it had and did not have in visited states."""
+        """For each field with a cell in this instance, by the field's name, which of its values visited states had."""
         values = {}
         for name, place in self.instance.layouts.items():
             missing = np.flatnonzero(~self.seen[name]) + place.low
@@ -147,8 +147,9 @@ class Simulation(Tally):
 
 
 def verdicts(simulation: Simulation, judged: Sequence[Property]) -> list[Verdict]:
-    """Return a verdict for every property of the model, which is UNDECIDED if no walk violated or reached the property.
-    `judged` has the properties that apply. Raises AssertionError if CPython does not confirm a range error."""
+    """Return a verdict for every property of the model, and for `deadlock` and `in_range` if they are violated. A
+    property that no walk violated or reached is UNDECIDED; `judged` has the properties that apply to the instance.
+    Raises AssertionError if CPython does not confirm a range error."""
     reported = [_verdict(simulation, prop, prop in judged) for prop in simulation.instance.model.properties]
     for prop in (DEADLOCK, IN_RANGE):
         path = simulation.findings.get(prop.name, Findings()).found.path
@@ -177,15 +178,15 @@ Numbers = NDArray[np.int64]
 
 
 def below(limits: Numbers, seed: int, walks: Numbers, position: int, purpose: int) -> Numbers:
-    """Return a random number for each walk, at least 0 and below the walk's limit (less than 2**32). `purpose` makes
-    several draws at one position of a walk independent."""
+    """For each walk, return a random number from 0 to the walk's entry in `limits` minus 1 (entries are less than
+    2**32). `walks` has the walks' numbers. `purpose` makes several draws at one position of a walk independent."""
     start = (seed * STEP + position * SALT + purpose * 0xBF58476D1CE4E5B9) & MASK
     bits = mixed(mixed(walks.astype(np.uint64) + np.uint64(start)) + np.uint64(start >> 1))
     return ((bits >> np.uint64(32)) * limits.astype(np.uint64) >> np.uint64(32)).astype(np.int64)
 
 
 def mixed(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return a pseudorandom number for each number, which depends only on this number: the mixing function of
+    """Return, for each number, a pseudorandom number that depends only on this number, by the mixing function of
     SplitMix64 (Steele, Lea, Flood, 2014)."""
     bits = numbers * np.uint64(STEP)
     bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -226,8 +227,8 @@ class Walkers:
         self.weights = np.array([request.weights.get(action.name, 1) for action in instance.model.actions], np.int64)
 
     def walk(self, numbers: Numbers, starts: NDArray[np.uint64]) -> Tally:
-        """Take the walks with these numbers, which begin in states of `starts`, and return their tally. In the code,
-        `numbers`, `states` and `paths` have a row for each walk that still goes on."""
+        """Take the walks with these numbers, each from a random state of `starts`, and return their tally. In the code,
+        `numbers`, `states` and `paths` have a row for each walk that has not ended."""
         seed, most = self.request.seed, self.request.depth
         tally = self.tally = Tally.of(self.instance)
         judged = [prop in self.instance.properties and prop.kind in JUDGED for _, prop in self.properties]
@@ -267,8 +268,8 @@ class Walkers:
     def _step(
         self, states: NDArray[np.uint64], numbers: Numbers, path: _PathOf
     ) -> tuple[Numbers, NDArray[np.uint64], NDArray[np.uint32]]:
-        """Expand the states and choose a step for each. Return the rows of the walks that go on, their new states, and
-        the chosen steps."""
+        """Expand the states and choose a step for each. Return, for the walks that go on, their rows, their next
+        states, and the chosen steps."""
         rows: list[Numbers] = []
         taken: list[NDArray[np.uint64]] = []
         steps: list[NDArray[np.uint32]] = []
@@ -290,8 +291,8 @@ class Walkers:
     def _choose(
         self, parents: NDArray[np.uint32], steps: NDArray[np.uint32], numbers: Numbers, depth: int
     ) -> NDArray[np.int64]:
-        """Choose a successor for each state that has successors, and return the positions of the chosen successors.
-        Successors are in the order of states and steps, so the successors of one action of a state are adjacent."""
+        """Choose a successor for each state that has successors; return the chosen positions in `parents` and `steps`.
+        Both are in the order of states and steps, so the successors of a state by one action are adjacent."""
         actions = np.searchsorted(self.first_steps, steps, side="right") - 1
         kinds = parents.astype(np.int64) * len(self.fired) + actions
         firsts = np.flatnonzero(np.concatenate([[True], kinds[1:] != kinds[:-1]]))
@@ -334,7 +335,8 @@ class _PathOf:
     depth: int
 
     def least(self, entries: Iterable[Entry]) -> StepPath | None:
-        """Return the least path to a state or a step in the kernel's `entries`; None if all entries are empty."""
+        """Return the first path, by StepPath.order, to a state or step in the kernel's `entries`; None if the entries
+        are all empty."""
         paths = [self._path(entry) for entry in entries if entry.count]
         return min(paths, key=lambda path: path.order, default=None)
 
@@ -391,8 +393,8 @@ def simulate(
 
 
 def _is_decided(simulation: Simulation) -> bool:
-    """Whether no further walk can change a verdict. For a model without a property that walks can judge, this is false,
-    so all walks are taken."""
+    """Whether no further walk can change a verdict. For a model without a property that walks can judge, this is False,
+    so that all walks are taken."""
     judged = [prop for prop in simulation.instance.properties if prop.kind in JUDGED]
     findings = simulation.findings
     return bool(judged) and all(prop.name in findings and findings[prop.name].found.path is not None for prop in judged)

@@ -120,8 +120,8 @@ class Checkpoints:
         return content
 
     def newest(self, most: int | None) -> dict[str, Any] | None:
-        """Return the counts and results in the newest checkpoint of depth `most` or less; None if there is no such
-        checkpoint. Raises UsageError if the checkpoint's file is damaged."""
+        """Return the counts and results in the newest checkpoint of depth `most` or less (None: of any depth); None if
+        there is no such checkpoint. Raises UsageError if the checkpoint's file is damaged."""
         names = self.folder.names()
         depths = [int(name[6:-5]) for name in names if re.fullmatch(r"depth-[0-9]{4}\.json", name)]
         depths = [depth for depth in depths if most is None or depth <= most]
@@ -144,8 +144,9 @@ class Checkpoints:
     def write(
         self, levels: Mapping[int, Pairs], chunks: Mapping[int, Sequence[int]], statistics: Mapping[str, Any]
     ) -> None:
-        """Write a checkpoint: the levels since the last checkpoint, by depth, and the counts and results of the search.
-        `chunks` has, for each depth, the number of states in each chunk of the level."""
+        """Write a checkpoint with the search's levels since the last checkpoint (`levels`, by depth) and its counts and
+        results (`statistics`). `chunks` has, for each depth, the number of states in each chunk of the level. Raises
+        UsageError if another run has written this checkpoint."""
         last = max(levels)
         name = _statistics(last)
         if name in self.folder.names():
@@ -162,8 +163,8 @@ class Checkpoints:
         self.folder.write(name, json.dumps({**written, "digest": self._digest(name, written)}))
 
     def require_whole(self, last: int, chunks: Mapping[int, Sequence[int]]) -> None:
-        """Raise UsageError unless the levels of the checkpoint at depth `last` are complete and unchanged; otherwise
-        the search would miss the states of a lost file. `chunks` has the size of each chunk, by depth."""
+        """Raise UsageError unless the levels of the checkpoint at depth `last` are complete and unchanged. Without this
+        check, the search could miss the states of a lost file. `chunks` has the size of each chunk, by depth."""
         if self._listed(last, chunks) != self.digests[self.written.index(last)]:
             raise self._damaged(_levels(last))
 
@@ -187,7 +188,7 @@ class Checkpoints:
         return partitioned(rows.map(_pair), shards).mapPartitions(_in_order, preservesPartitioning=True)
 
     def by_shard(self, last: int, shards: int) -> Pairs:
-        """Return the states of all levels in the checkpoint at depth `last`, as Arrow batches, each with its shard."""
+        """Return the states in the levels that the checkpoint at depth `last` has added, as Arrow batches by shard."""
         rows: RDD[Any] = self._rows(last).select("depth", "blob", "sum").rdd
         return partitioned(rows.mapPartitions(partial(_by_hash, shards)), shards)
 
@@ -210,7 +211,8 @@ def _row(depth: int, pair: tuple[int, bytes]) -> tuple[int, int, int, int, bytea
 
 
 def _pair(row: Any) -> tuple[int, bytes]:
-    """Return the number in a stored row and the row's Arrow batch. Raises UsageError if the batch is damaged."""
+    """Return the number (of a chunk or depth) and the Arrow batch in `row`, which is a number, an Arrow batch and its
+    checksum. Raises UsageError if the batch is damaged."""
     number, packed, checksum = row
     if zlib.crc32(packed) != checksum:
         raise UsageError("--checkpoint: a stored state is damaged; give a new folder")

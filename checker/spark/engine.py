@@ -76,7 +76,7 @@ class PartitionedStates:
         self.firsts = [0]
 
     def append(self, level: StoredLevel, by_shard: Iterable[Pairs]) -> None:
-        """Add a level. `by_shard` is appended to `self.by_shard`: RDDs with new states, one partition per shard."""
+        """Add a level. `by_shard`, its states as RDDs with one partition per shard, is appended to `self.by_shard`."""
         self.levels.append(level)
         self.by_shard += by_shard
         self.firsts.append(self.firsts[-1] + level.size)
@@ -100,7 +100,8 @@ class PartitionedStates:
         return counts
 
     def find_paths(self, numbers: Iterable[int]) -> None:
-        """Fetch the paths to the numbered states now, because Spark may be lost later. Raises SparkLostError."""
+        """Fetch the paths to the states with these numbers now, because Spark may be lost later. Raises
+        SparkLostError."""
         steps: dict[int, list[int]] = {number: [] for number in set(numbers) - self.paths.keys()}
         wanted: dict[int, dict[int, int]] = defaultdict(dict)
         for number in steps:
@@ -182,7 +183,7 @@ class SparkCarrier(Carrier):
     # ------------------------------------------------------------------------------------------------------ levels
 
     def finish(self) -> None:
-        """Fetch the paths to all states that the search reports."""
+        """Fetch the paths to all states that the search reports. If Spark is lost, forget states without a path."""
         results = self.context.results
         try:
             if not self.lost:
@@ -205,8 +206,9 @@ class SparkCarrier(Carrier):
         return LevelTask(self.subject, self.shards, self.task_memory, depth, tuple(offsets), active)
 
     def start(self) -> int:
-        """Store the states that the search starts from as the first level, each as its own predecessor. If an earlier
-        run has left checkpoints within the depth limit, continue from the newest one."""
+        """Store the states that the search starts from as the first level, each as its own predecessor, and return 0.
+        If an earlier run has left checkpoints within the depth limit, continue from the newest one, and return how many
+        states are already expanded."""
         if self.checkpoint is not None:
             # The digest covers the packing of states and the numbering of steps.
             question = {"isrcheck": source_digest(), **self.context.question()}
@@ -257,8 +259,8 @@ class SparkCarrier(Carrier):
         self._find_paths()
 
     def _finish(self, level: LevelTask, by_shard: Pairs) -> bool:
-        """Sort the new states and store them as a level. Return False if the time limit is reached first. Raises Full
-        if the level is too large."""
+        """Sort the new states in `by_shard`, and store them as a level. Return True, or False if the time limit is
+        reached first. Raises Full if the level is too large."""
         statistics = task_statistics(self.spark)
         scattered = partitioned(by_shard.mapPartitions(partial(scatter, level)), self.shards)
         ordered = scattered.mapPartitionsWithIndex(partial(order, level, statistics), preservesPartitioning=True)
@@ -283,7 +285,8 @@ class SparkCarrier(Carrier):
             raise OutOfTime
 
     def check(self, first: int, last: int) -> None:
-        """Add the results of the properties in the newest level's states, found by the tasks that sorted the level."""
+        """Add the results of properties in the newest level's states to the results of the search. The tasks that
+        sorted the level have found them."""
         if not self.visited.levels:  # time was over before the first level was complete
             return
         offsets = self.visited.levels[-1].offsets
@@ -296,7 +299,8 @@ class SparkCarrier(Carrier):
     # ------------------------------------------------------------------------------------------------- checkpoints
 
     def close_level(self) -> None:
-        """Write a checkpoint if the last is 8 levels or 60 s old, and read the levels from the new checkpoint."""
+        """If the last checkpoint is 8 levels or 60 s old, write another. From then on, the levels that it has are read
+        from the checkpoint folder."""
         levels = self.visited.levels
         since = len(levels) - self.kept
         is_late = time.monotonic() - self.kept_at > SECONDS_BETWEEN_CHECKPOINTS
@@ -322,7 +326,8 @@ class SparkCarrier(Carrier):
             levels[depth].ordered = checkpoints.ordered(depth, self.shards)
 
     def _take_up(self, checkpoints: Checkpoints, last: int) -> None:
-        """To continue at depth `last`, load the states of all levels in this depth's checkpoint into the shards."""
+        """Load the states of the checkpoint at depth `last`, which has the levels since the checkpoint before it, into
+        the shards."""
         self.visited.by_shard.append(checkpoints.by_shard(last, self.shards).persist(KEPT))
         self.portions, self.kept, self.kept_at = len(self.visited.by_shard), last + 1, time.monotonic()
 
@@ -349,9 +354,9 @@ def explore_on_spark(
     count_all: bool,
     report: Callable[[Progress], None],
 ) -> tuple[Exploration, SparkSummary]:
-    """Search an instance within limits; the time limit does not include the start of Spark. If Spark fails during the
-    search, the result covers the search until the failure. Raises UsageError, as for executors with other code than the
-    driver."""
+    """Search an instance within limits, and return the result and how Spark divided the work. The time limit does not
+    include the start of Spark. If Spark fails during the search, the result covers the search until the failure. Raises
+    UsageError, for example if an executor has other code than the driver."""
     require_same(session)
     request, spread = SearchRequest(count_all=count_all), None
 

@@ -177,7 +177,8 @@ def _last_raised(text: str) -> str | None:
 
 
 def _ours(text: str) -> Exception | None:
-    """Return the exception that isrcheck itself raised on an executor, such as a UsageError; None for other errors."""
+    """Return the exception of isrcheck, such as a UsageError, that was raised on an executor, if the last traceback in
+    `text` ends with one; otherwise None."""
     name, _, message = (_last_raised(text) or "").partition(": ")
     module, _, name = name.rpartition(".")
     kind = getattr(messages, name, None) if module == messages.__name__ else None
@@ -225,7 +226,8 @@ def _how(java: subprocess.Popen[bytes] | None) -> str:
 
 
 def _keep(text: str, folder: Path | None) -> str:
-    """Store the full text of an error in a file. Return the last words of the error's message, which name the file."""
+    """Store the full text of an error in a file. Return the last words of the error's message: the file's name, or that
+    the text could not be stored."""
     for place in dict.fromkeys((folder, None)):
         try:
             if place is not None:

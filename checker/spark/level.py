@@ -1,10 +1,10 @@
 """The tasks of one level of a search on Spark: expand, merge, scatter and order.
 
-The visited states are divided by hash into shards, and each level into as many chunks of consecutive states. A task
-*expands* a chunk, and sends each successor to the shard that the successor's hash selects. A shard *merges* the
-successors: it removes visited states. It *scatters* the new states to the chunks of the next level, which the numbers
-of their predecessors select. Each new chunk is *ordered* by predecessor and step. So each state is reached by the same
-path as in a search in one process.
+The visited states are divided by hash into shards, and each level into chunks of consecutive states, one chunk per
+shard. A task *expands* a chunk, and sends each successor to the shard that the successor's hash selects. A shard
+*merges* the successors: it removes visited states. It *scatters* the new states to the chunks of the next level; the
+number of a state's predecessor selects the chunk. Each new chunk is *ordered* by predecessor and step. So each state is
+reached by the same path as in a search in one process.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class LevelTask:
 @dataclass(frozen=True)
 class Expanded:
     """What a task reports after it has expanded a chunk: the number of successors (`generated`), how often each action
-    was taken (`fired`), and the results of properties, which number the states of the level from 0."""
+    was taken (`fired`), and the results of properties, in which the states of the level are numbered from 0."""
 
     generated: int
     fired: tuple[int, ...]
@@ -151,7 +151,7 @@ def merge(level: LevelTask, statistics: TaskStatistics, shard: int, arriving: Bl
 
 def _take_in_order(visited: VisitedSet, waiting: list[Blob]) -> NDArray[np.bool_]:
     """Insert the successors into an empty visited set, in the order of their predecessors. Return an array with one
-    flag per successor, "visited before", which is False for all."""
+    flag per successor, for "visited before": False, until `merge` has read the visited states."""
     arrivals = ShardIntake(visited)
     for blob in sorted(waiting, key=lambda blob: (blob.about["origin"], blob.about["number"])):
         arrivals.take(blob)
@@ -160,7 +160,7 @@ def _take_in_order(visited: VisitedSet, waiting: list[Blob]) -> NDArray[np.bool_
 
 
 def scatter(level: LevelTask, new: Blobs) -> Iterator[tuple[int, bytes]]:
-    """Yield the new states by chunk of the next level; the number of a state's predecessor selects the chunk."""
+    """Yield a shard's new states by chunk of the next level; the number of a state's predecessor selects the chunk."""
     total = level.offsets[-1]
     cuts = np.array([-(-chunk * total // level.shards) for chunk in range(level.shards + 1)])
     for _, packed in new:
@@ -175,7 +175,7 @@ def scatter(level: LevelTask, new: Blobs) -> Iterator[tuple[int, bytes]]:
 
 
 def order(level: LevelTask, statistics: TaskStatistics, chunk: int, arriving: Blobs) -> Iterator[tuple[int, bytes]]:
-    """Sort a chunk of the next level by predecessor and step, and evaluate the properties in its states."""
+    """Yield a chunk of the next level as Arrow batches, sorted by predecessor and step, and judge properties in it."""
     work, blobs = _Work(level), [unpack(packed) for _, packed in arriving]
     words = work.words
     if not blobs:

@@ -61,7 +61,7 @@ BEFORE = -1
 
 @dataclass(frozen=True)
 class PartTask:
-    """What every part's search gets, apart from the part's number and start states."""
+    """The input that the searches of all parts share. A part's number and start states are passed separately."""
 
     subject: InstanceSpecification
     first_depth: int
@@ -79,8 +79,8 @@ class PartTask:
 
 @dataclass(frozen=True)
 class ShardCount:
-    """How many distinct states a shard has: by depth, and by the set of parts that found them. Bit i of a set stands
-    for part i. `is_full`: the shard's memory was not sufficient."""
+    """How many distinct states a shard has: in `levels` by depth, in `states_by_parts` by the set of parts that found
+    them (an integer, whose bit i stands for part i). `is_full`: the shard's memory was not sufficient."""
 
     levels: tuple[int, ...]
     states_by_parts: dict[int, int]
@@ -123,7 +123,7 @@ def _states_by_shard(search: Search, first_depth: int, shards: int, number: int)
 
 
 def count_shard(words: int, memory: int, arrived: Iterable[tuple[int, bytes]]) -> Iterator[ShardCount]:
-    """Yield one count of the distinct states of a shard, by depth and by the set of parts that found them."""
+    """Yield one `ShardCount`: how many distinct states are in the Arrow batches that have arrived at a shard."""
     visited = VisitedSet(words, 1, memory)
     arrivals = ShardIntake(visited)
     parts: NDArray[np.uint64] = np.zeros(0, np.uint64)
@@ -154,7 +154,7 @@ def count_shard(words: int, memory: int, arrived: Iterable[tuple[int, bytes]]) -
 
 @dataclass(frozen=True)
 class SplitSearch:
-    """The search that precedes the parts, the states that are divided among the parts, and the paths to them."""
+    """The search before the parts, the states that are divided among the parts, and the paths to these states."""
 
     search: Search
     starts: Starts
@@ -317,21 +317,23 @@ class Merge:
         return Findings(found, permitted, erred, Carrier.without_stores.format(prop.kind.value))
 
     def _end(self, declared: Mapping[str, Findings]) -> float:
-        """Return the depth at which every property is decided, so that a single search would end; infinity if there is
-        no such depth."""
+        """Return the depth at which a single search would end because all properties are decided; infinity if a
+        property is undecided."""
         paths = [findings.found.path for findings in declared.values()]
         if self.count_all or not paths:
             return float("inf")
         return max(float("inf") if path is None else path.depth for path in paths)
 
     def _ends(self, declared: Mapping[str, Findings], ends: Findings) -> Findings | None:
-        """Return the findings about `deadlock` that a single search would report; None if it would report nothing."""
+        """Return what a single search would report about `deadlock`, None if nothing. `ends` has the findings of all
+        parts about it, and `declared` those about the model's properties, which end a search when all are decided."""
         last = self._end(declared) - 1  # the states at the end would not be expanded
         ends = Findings(_until(ends.found, last), erred=_until(ends.erred, last))
         return ends if ends.found.path is not None or ends.erred.path is not None else None
 
     def _errors(self, declared: Mapping[str, Findings], ends: Findings | None, errors: Findings) -> Findings | None:
-        """Return the findings about `in_range` that a single search would report; None if it would report nothing."""
+        """Return what a single search would report about `in_range`, None if nothing, given the merged findings about
+        the model's properties (`declared`), `deadlock` (`ends`) and `in_range` (`errors`)."""
         steps = _until(errors.erred, self._end(declared))
         others = [*declared.values(), *([] if ends is None else [ends])]
         erred = [finding for finding in (steps, *(findings.erred for findings in others)) if finding.path is not None]
@@ -348,17 +350,17 @@ class Merge:
         return Finding(before.count + sum(finding.count for finding in of_parts), _first([before, *whole]))
 
     def _whole(self, witness: StepPath) -> StepPath:
-        """Extend a path of a part backwards to an initial state."""
+        """Return a path of a part, extended backwards so that it begins in an initial state of the instance."""
         path = self.beginning.paths[witness.initial]
         return StepPath(path.initial, path.steps + witness.steps)
 
 
 def _first(findings: Iterable[Finding]) -> StepPath | None:
-    """Return the least path of the findings in the order of paths; None if no finding has a path."""
+    """Return the path that is first in the order of StepPath; None if no finding has a path."""
     paths = (finding.path for finding in findings if finding.path is not None)
     return min(paths, key=lambda path: path.order, default=None)
 
 
 def _until(finding: Finding, depth: float) -> Finding:
-    """Return the finding if its path has at most `depth` steps, otherwise an empty finding."""
+    """Return an empty finding if the finding's path has more than `depth` steps, otherwise the finding."""
     return finding if finding.path is None or finding.path.depth <= depth else Finding()

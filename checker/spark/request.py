@@ -1,5 +1,4 @@
-"""The user's request for a search on Spark, and the settings of the Spark session. This module does not import
-Spark."""
+"""The user's request for a search on Spark, and the Spark session's settings. This module does not import Spark."""
 
 from __future__ import annotations
 

@@ -75,7 +75,8 @@ exec {java} "$@"
 
 
 def java_home(scratch: Path) -> Path:
-    """Return JAVA_HOME; if needed, write a launcher into `scratch`. Raises UsageError if no Java is recent enough."""
+    """Return the JAVA_HOME of the first Java that is recent enough, or of a launcher for it, written into `scratch`.
+    Raises UsageError if no Java is recent enough."""
     too_old = []
     for program in _candidates():
         version, has_module = version_of(program)
@@ -247,7 +248,8 @@ def spark_session(options: SparkOptions, announce: Callable[[str], None]) -> Ite
 
 
 def _require_master(master: str | None) -> None:
-    """Raise UsageError if the master does not answer. Spark itself would try for a minute, then print Java errors."""
+    """Raise UsageError if a `spark://` master has a malformed address or does not answer. Spark itself would try for a
+    minute, then print Java errors."""
     if master is None or not master.startswith("spark://"):
         return
     reasons = []
@@ -332,7 +334,7 @@ def _quoted(word: str) -> str:
 
 
 def _defaults(master: str, settings: Mapping[str, str], scratch: Path) -> dict[str, str]:
-    """Return values for settings of Spark that neither the user nor spark-submit has set."""
+    """Return isrcheck's values for settings of Spark, used only where neither the user nor spark-submit has set one."""
     defaults = DEFAULTS | {"spark.local.dir": str(scratch)}
     if _is_on_loopback(master):
         defaults |= {"spark.driver.host": LOOPBACK, "spark.driver.bindAddress": LOOPBACK}
@@ -378,7 +380,7 @@ def _gateway(settings: Mapping[str, str], evidence: Evidence) -> Iterator[Any]:
 
 @contextlib.contextmanager
 def _nothing_held() -> Iterator[None]:
-    """If the start of Java fails, clear the variables of PySpark that keep Java's input open, so that Java ends."""
+    """If Java fails to start, clear variables in PySpark's frames, which keep Java's input open, so that Java ends."""
     try:
         yield
     except BaseException as error:

@@ -82,7 +82,8 @@ Pairs = RDD[tuple[int, bytes]]
 
 
 def partitioned(pairs: Pairs, shards: int) -> Pairs:
-    """Return the Arrow batches, each in the partition of its number. A union of such RDDs moves no data."""
+    """Return the same pairs (a number and an Arrow batch), each in the partition with its number. A union of RDDs that
+    are partitioned in this way moves no data."""
     return pairs.partitionBy(shards, int)
 
 
@@ -118,8 +119,8 @@ class ShuffleWriter:
         return self.lane.batch
 
     def send(self, count: int, columns: Columns) -> Iterator[tuple[int, bytes]]:
-        """Sort the first `count` states of `batch` by shard, and yield the Arrow batches that are full. A state that
-        equals a recently sent state is dropped."""
+        """Sort the first `count` states of `batch` by shard, and yield the Arrow batches that are full, each with its
+        shard. A state that equals a recently sent state is dropped."""
         self.lane.sort(count)
         rows = self.batch.states[: count * self.words].reshape(-1, self.words)
         for shard in range(self.shards):
@@ -131,7 +132,7 @@ class ShuffleWriter:
                     yield self._blob(shard)
 
     def send_all(self, states: NDArray[np.uint64], columns: Columns) -> Iterator[tuple[int, bytes]]:
-        """Sort the distinct states in a flat array by shard, and yield the Arrow batches that are full."""
+        """Do what `send` does for all states in a flat array, in which no state occurs twice."""
         room = len(self.batch.parents)
         for low in range(0, len(states) // self.words, room):
             part = states[low * self.words : (low + room) * self.words]

@@ -30,7 +30,7 @@ class Overlap:
 
     @property
     def found(self) -> int:
-        """The number of states, counted once for each part that found them."""
+        """The sum, over all parts, of the number of states that the part found."""
         return sum(count * parts.bit_count() for parts, count in self.states_by_parts.items())
 
 

@@ -165,7 +165,7 @@ def same_everywhere(context: SparkContext) -> list[str]:
 
 
 def facts() -> dict[str, str]:
-    """The versions that must be the same on all machines, by name, in the words of messages."""
+    """What must be equal on all machines: source, versions, processor. The keys are the names that messages use."""
     return {
         "isrcheck": f"of source {source_digest()[:12]}",  # more exact than a version
         "Python": f"{sys.version_info.major}.{sys.version_info.minor}",

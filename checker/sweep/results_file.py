@@ -120,7 +120,7 @@ class ResultsFile:
         return UsageError(f"{self.path}:{number}: damaged; delete the file to search again, or {CURE}")
 
     def keep(self, position: int, name: str, record: PlainData) -> None:
-        """Append the result of the search at `position` to the file; a write error sets `failure`."""
+        """Append `record`, the result of the search at `position`, to the file; a write error sets `failure`."""
         written = {"position": position, "configuration": name, "record": record}
         self._write(json.dumps({**written, "digest": self._digest(written)}).encode() + b"\n")
 

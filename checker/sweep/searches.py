@@ -1,4 +1,4 @@
-"""The searches of a sweep: one for every combination of the values in `--vary KEY=V1,V2` options, run here or on Spark.
+"""The searches of a sweep, in this process or on Spark: one for every combination of values in `--vary KEY=V1,V2`.
 
 Out: a `Sweep`: each combination with its instance of the model, or with the reason why the model refuses it; the
      searches (`Case`), and their results (records) as plain data, from which the `Exploration` can be rebuilt.
@@ -65,14 +65,13 @@ class Combination:
 
     @property
     def name(self) -> str:
-        """The varied values as one line."""
+        """The varied keys and their values as one line."""
         return ", ".join(f"{key}={value}" for key, value in self.varied.items())
 
 
 @dataclass(frozen=True)
 class Sweep:
-    """A model, its varied keys, and every combination of values (rows), ordered so that the last key changes
-    fastest."""
+    """A model, its varied keys, and one row for each combination of values; the last key changes fastest."""
 
     target: str
     model: Model
@@ -116,7 +115,7 @@ def read_sweep(options: Options) -> Sweep:
 
 
 def refused_throughout(why: str) -> str:
-    """Return the message if no combination can be searched; `why` says why the first combination was refused."""
+    """Return the message for a sweep in which no combination can be searched; `why`: why the first one was refused."""
     return f"no combination of a sweep can be searched: {why}"
 
 
@@ -235,7 +234,7 @@ KERNELS = Kernels()
 
 def search_case(case: Case, progress: ProgressLine | None = None, signals: Sequence[int] = ()) -> PlainData:
     """Run one search and return its result as plain data. `signals` is empty until Ctrl-C is pressed. Raises
-    KeyboardInterrupt, and UsageError if this process reads another version of the model's files."""
+    KeyboardInterrupt, and UsageError if this process has another version of the model than the case's sender."""
     instance = case.subject.instance()
     budget = Budget(case.limits.seconds, case.limits.memory)
     try:

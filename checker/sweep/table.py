@@ -126,7 +126,7 @@ class SweepTable:
 
     @property
     def smallest(self) -> FailingRow | None:
-        """The smallest configuration with a violation, or else with a permitted failure; None without a failure."""
+        """The smallest configuration with a violation or, if no row has one, a permitted failure; else None."""
         for word in (Word.VIOLATED, Word.PERMITTED):
             failing = [
                 FailingRow(row, row.run, min(failed, key=lambda verdict: verdict.depth or 0))
@@ -230,8 +230,8 @@ def search(
 
 
 def _current_records(results: ResultsFile, cases: Mapping[int, Case], budget: Budget) -> dict[int, PlainData]:
-    """Return the results of an earlier run that still belong to their searches; once the time is over, the remaining
-    results are left out. Raises UsageError if a result no longer belongs to its search."""
+    """Return the results of an earlier run, by position. Raises UsageError if the model's initial states or properties
+    have changed since a result was stored. If the time ends during this check, the remaining results are left out."""
     done: dict[int, PlainData] = {}
     for position, record in results.done.items():
         case = cases[position]
@@ -285,8 +285,8 @@ def cell(verdict: Verdict) -> str:
 
 @dataclass
 class _Columns:
-    """How the text shows the properties: with a column of their own (`own`), in one line because all rows have the same
-    verdict (`same`, names by the verdict), in the shared last column (`rest`), or in the line for `@sometimes`
+    """How the text shows each property: in a column of its own (`own`); in one line with others, because all rows have
+    the same verdict (`same`: names by verdict); in the shared last column (`rest`); or in the line for `@sometimes`
     properties that can be reached (`sought`)."""
 
     own: list[Property] = field(default_factory=list)
@@ -377,14 +377,16 @@ def _verdict_columns(swept: SweepTable, columns: _Columns) -> list[list[str]]:
 
 
 def _headed(columns: Sequence[list[str]], count: int) -> tuple[list[str], int]:
-    """Return columns as aligned lines, and the number of heading lines; `count` is the number of cells below them."""
+    """Return the columns as aligned lines, and how many of these are heading lines. Each column has `count` other
+    cells."""
     height = max(map(len, columns)) - count
     filled = [[""] * (height + count - len(column)) + column for column in columns]
     return table(list(zip(*filled, strict=True))), height
 
 
 def _folded(column: list[str]) -> list[str]:
-    """Return a column whose heading is broken into lines as wide as the widest cell or the longest word."""
+    """Return the column with its heading, the first text, broken into lines, at most as wide as the widest of the other
+    texts or the longest word of the heading."""
     words = re.findall(r"[^ ._]*[ ._]|[^ ._]+", column[0])
     width = max(map(len, [*words, *column[1:]]))
     lines = [""]

@@ -70,7 +70,7 @@ class AndInverterGraph:
         return literal
 
     def _absorbed(self, a: int, b: int) -> int:
-        """Return a simpler literal for a and b together if a or -a is an operand of the conjunction |b|; else 0."""
+        """If a or -a is an operand of the conjunction |b|, return a simpler literal for "a and b"; otherwise 0."""
         node = abs(b)
         x, y = self.left[node], self.right[node]
         if not x:
@@ -162,7 +162,7 @@ class AndInverterGraph:
 
     def clauses(self, demanded: Sequence[int]) -> list[list[int]]:
         """Return clauses that can be satisfied exactly if all demanded literals can be true together. A conjunction
-        that is a part of only one other conjunction is merged into it, and has no variable in the clauses."""
+        that is an operand of only one other conjunction gets no variable: its operands become operands of the other."""
         left, right = self.left, self.right
         nodes = self.cone(demanded, (1,))
         uses = dict.fromkeys(map(abs, demanded), 2)

@@ -41,7 +41,7 @@ Errors = tuple[int, Values | None]
 
 @dataclass(frozen=True)
 class Goal:
-    """One search for a property: for a violation, a permitted failure, or a state or transition to be reached."""
+    """What is searched for `prop`: a violation, a permitted failure, or a state or transition that reaches it."""
 
     prop: Property
     is_permitted: bool
@@ -200,9 +200,9 @@ class _BoundedModelChecker:
     def _find(
         self, depth: int, goals: list[Goal], solve: Callable[[int], Values | None], leaving: int = FALSE
     ) -> tuple[Errors, Values | None]:
-        """Find every goal at this depth, and the properties whose evaluation leaves a declared range (range errors).
-        Return the range errors, and an assignment for a path on which `leaving` is true, None if there is no such path.
-        One query asks for all of these, because a query for the path alone would take as long as this query."""
+        """Look for every goal, and for range errors: properties whose evaluation leaves a declared range at this depth.
+        Return the `Errors` (None for the assignment if none is new), and an assignment for a path with `leaving` true,
+        or None. Each query asks for all of these, because one for `leaving` alone would take as long."""
         said = {goal: self._said(goal.prop, depth) for goal in goals}
         errors = {goal.prop: said[goal][2] for goal in goals if said[goal][2] != FALSE}
         in_order = self.circuit.all(self.last_order)
@@ -252,16 +252,16 @@ class _BoundedModelChecker:
             finding.count, finding.path = 1, path
 
     def _find_least_error(self, depth: int, range_errors: Sequence[Errors]) -> None:
-        """If the shortest path to a range error has this depth, find the least path of this depth to a state or
-        transition in which the evaluation of a property leaves a declared range."""
+        """If the kept path that leaves a declared range has this depth, find the path of this depth that is first in
+        the order of StepPath and ends with a range error of a property. `range_errors` comes from `_find`."""
         for literal, example in range_errors:
             broken = self.result.findings[IN_RANGE.name].found.path if example is not None else None
             if example is not None and broken is not None and broken.depth == depth:
                 self._note_broken_range(self._least_path([literal], depth, example))
 
     def _find_least_step(self, depth: int, error: int, values: Values) -> None:
-        """Find the lexicographically least path to a step that leaves a declared range. The formulas for longer paths
-        exclude such steps from now on."""
+        """Find the first path, by initial state and then by steps, to a step that leaves a declared range. The formulas
+        for longer paths exclude such steps from now on."""
         self.errs = True
         self.order = Order(self.relation, with_errors=True)
         if IN_RANGE.name in self.result.findings:
@@ -317,8 +317,8 @@ class _BoundedModelChecker:
         return self._least_path([literal, *([] if goal.prop.of_steps else self.last_order)], depth, values)
 
     def _least_path(self, demanded: list[int], depth: int, values: Values) -> StepPath:
-        """Return the lexicographically least path on which all literals in `demanded` are true. `values` is an
-        assignment for one such path."""
+        """Return the first path, by initial state and then by steps, on which all literals in `demanded` are true.
+        `values` is an assignment for one such path."""
         assert self.unrolling.initial is not None
         places = [*self.unrolling.initial.places, *(level.taken for level in self.unrolling.levels[:depth])]
         # Usually this path is already the least one; one query confirms it.
@@ -369,8 +369,8 @@ class Order:
             )
 
     def of(self, circuit: AndInverterGraph, first: Sequence[int], second: Sequence[int]) -> list[int]:
-        """Return literals that exclude the wrong order of two independent steps, for two consecutive levels. `first`
-        and `second` are the selectors of the steps in these levels."""
+        """Return literals to require, so that two independent steps at consecutive depths are in the order of their
+        numbers. `first` and `second` have, for each depth, the variables that select the steps."""
         demanded = []
         for taken, earlier in zip(first, self.earlier, strict=True):
             if taken != FALSE and earlier:

@@ -111,7 +111,7 @@ class Evaluator:
         return self.arithmetic.choose(condition, self.number(yes), self.number(no))
 
     def one_of(self, sides: Sequence[tuple[int, Value]]) -> Value:
-        """Return a value that equals the value whose literal is true. Exactly one literal of the pairs is true."""
+        """Return the value in the pair (literal, value) whose literal is true; this must be exactly one pair."""
         if len(sides) == 1:
             return sides[0][1]
         if all(isinstance(value, bool | Truth) for _, value in sides):
@@ -209,8 +209,8 @@ class Evaluator:
     def ask(
         self, function: Function, states: Sequence[Sequence[Value]], taken: Mapping[int, int] | None = None
     ) -> tuple[int, int]:
-        """Return two literals: a property of one state or two is true; its evaluation leaves a declared range. `taken`
-        has, for each action by position, a literal that is true if the action was taken."""
+        """Evaluate a property's function on one state or two. Return two literals: its result is true; its evaluation
+        leaves a declared range. `taken` has, by an action's position, a literal that is true if it was taken."""
         self.alive = TRUE
         self.error = FALSE
         arguments: list[Any] = [SymbolicState(list(cells)) for cells in states]
@@ -284,7 +284,7 @@ class Evaluator:
         self.frame.values[variable] = value
 
     def _branch(self, statement: ir.Branch) -> None:
-        """Execute all cases of an `if` statement, and merge their results, the last two first."""
+        """Execute all cases of an `if` statement, and merge their results, beginning with the last two cases."""
         frame = self.frame
         branch = frame.branch
         sides: list[Side] = []
@@ -306,15 +306,15 @@ class Evaluator:
             self._merge(*side)
 
     def _is_reached(self) -> bool:
-        """Whether some state reaches the current point: a state in which an earlier statement returned does not."""
+        """Whether a state reaches the current point; none does in which an earlier statement has returned."""
         frame = self.frame
         if frame.returned != FALSE:
             frame.branch = self.circuit.both(frame.branch, -frame.returned)
         return self._here() != FALSE
 
     def _side(self, condition: int, body: Sequence[ir.Statement], values: dict[ir.Variable, Value]) -> Side:
-        """Execute statements under a further condition, starting with the given values of variables, and return the
-        resulting `Side`. The current cells and values do not change."""
+        """Execute statements under a further condition, starting with the given values of variables. Return the `Side`:
+        condition, cells and values after the statements. The current cells and values do not change."""
         frame = self.frame
         branch, outer, cells = frame.branch, frame.values, [state.cells for state in frame.states]
         frame.branch, frame.values = self.circuit.both(branch, condition), values
@@ -330,7 +330,7 @@ class Evaluator:
             state.cells = own
 
     def _merge(self, condition: int, then_cells: Sequence[list[Value]], then_values: dict[ir.Variable, Value]) -> None:
-        """If the condition is true, give each current cell and variable the value that it has on the `then` side."""
+        """If the condition is true, give each current cell and variable its value in `then_cells` and `then_values`."""
         frame = self.frame
         for state, then in zip(frame.states, then_cells, strict=True):
             state.cells = [
@@ -353,7 +353,7 @@ class Evaluator:
                 self._merge(*self._side(inside, loop.body, {**self.frame.values, loop.variable: element}))
 
     def give(self, value: Value) -> None:
-        """Return a value from the current function, under the current path condition."""
+        """Let the current function return `value` in all states that reach the current point."""
         frame = self.frame
         frame.result = value if frame.returned == FALSE else self.choose(frame.returned, frame.result, value)
         frame.returned = self.circuit.either(frame.returned, frame.branch)
@@ -522,8 +522,8 @@ class Evaluator:
         around: Callable[[], int],
         condition: int = TRUE,
     ) -> Iterator[int]:
-        """Set the variables of the generators to each possible combination of numbers, and yield a literal that is true
-        if the combination occurs. `around` returns the fold's path condition, which each value can narrow."""
+        """Set the variables of the generators to each possible combination of numbers; yield a literal that is true if
+        the combination occurs. `around` returns the fold's path condition, which values of the body narrow."""
         frame, both = self.frame, self.circuit.both
         self.circuit.budget.step()
         frame.branch = both(around(), condition)

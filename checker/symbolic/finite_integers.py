@@ -86,8 +86,8 @@ class FiniteArithmetic:
         return number
 
     def has_one_value(self, number: Number) -> int:
-        """Return a literal that is true if a new number has exactly one value, in its range. Every query about the
-        number has to require this literal."""
+        """Return a literal that is true if a number from the method `number` has exactly one value, in its range. Every
+        query about the number has to require this literal."""
         if isinstance(number, BinaryInteger):
             return self.within(number, *self._ranges[number])[0]
         return TRUE if isinstance(number, int) else self.circuit.exactly_one(number.of.values())
@@ -114,7 +114,7 @@ class FiniteArithmetic:
         return _one_hot(cases)
 
     def one_of(self, sides: Sequence[tuple[int, Number]]) -> Number:
-        """Return a number that equals the number whose literal is true. Exactly one literal of the pairs is true."""
+        """Return the number in the pair (literal, number) whose literal is true; this must be exactly one pair."""
         both, either = self.circuit.both, self.circuit.either
         values = {value for _, number in sides for value in _values(number)}
         if len(values) <= 2 * MOST_VALUES and not any(isinstance(number, BinaryInteger) for _, number in sides):
@@ -252,7 +252,7 @@ class FiniteArithmetic:
         return less
 
     def within(self, a: Number, low: int, high: int) -> tuple[int, Number]:
-        """Return a literal that is true if a is in low..high, and a number that then equals a."""
+        """Return a literal that is true if a is in low..high, and a number that equals a if the literal is true."""
         if isinstance(a, int):
             return (TRUE if low <= a <= high else FALSE), a
         if isinstance(a, OneHotInteger):
@@ -344,8 +344,8 @@ def _one_hot(cases: Mapping[int, int]) -> Number:
 
 
 def _above_0(a: Number) -> Number:
-    """Return a number, always above 0, without its values up to 0: their literals are false, but need not be
-    constant."""
+    """Return `a`, which is always above 0, without the cases up to 0. Their literals are false in every assignment, but
+    need not be the constant FALSE."""
     if isinstance(a, int) or min(_values(a)) > 0:
         return a
     return OneHotInteger({value: literal for value, literal in _cases(a).items() if value > 0})

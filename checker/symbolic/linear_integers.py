@@ -103,7 +103,7 @@ class LinearArithmetic:
         return LinearInteger(tuple((variable, -factor) for variable, factor in a.terms), -a.constant)
 
     def multiply(self, a: Number, b: Number) -> Number:
-        """Return a * b. If both numbers depend on variables, return a new number without a bound."""
+        """Return a * b. If both numbers depend on variables, return a new number, which can have any value."""
         if isinstance(a, int):
             a, b = b, a
         if isinstance(a, int) and isinstance(b, int):
@@ -115,7 +115,7 @@ class LinearArithmetic:
         return self.number(None, None)
 
     def quotient(self, a: Number, b: Number) -> Number:
-        """Return a // b, rounded down. If b depends on variables, return a new number without a bound."""
+        """Return a // b, rounded down. If b depends on variables, return a new number, which can have any value."""
         if isinstance(a, int) and isinstance(b, int):
             return a // b
         number = self.number(None, None)
@@ -125,7 +125,8 @@ class LinearArithmetic:
         return number
 
     def remainder(self, a: Number, b: Number) -> Number:
-        """Return a % b, which is in 0..b-1. If b depends on variables, return a new number in this range."""
+        """Return a % b, which is in 0..b-1. If b depends on variables, return a new number, which can have any value in
+        this range."""
         if isinstance(b, int):
             return self.add(a, self.negate(self.multiply(self.quotient(a, b), b)))
         number = self.number(0, None)

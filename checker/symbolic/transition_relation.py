@@ -168,8 +168,8 @@ class TransitionRelation:
         return PropertyLiterals(DEADLOCK, circuit.either(has_step, ends), FALSE, circuit.both(-has_step, error))
 
     def _in_range(self) -> PropertyLiterals:
-        """Return the literals of `in_range`, which holds if no step from the state leaves a declared range, and if
-        neither does the evaluation of a property in the state or on the selected step. The method sets `asking` to the
+        """Return the literals of `in_range`, which holds if no step from the state leaves a declared range, and no
+        property does when it is evaluated in the state or on the selected step. The method sets `asking` to the
         properties whose evaluation can leave a declared range."""
         circuit, judged = self.circuit, self.properties
         every = [judged[prop.name] if prop.name in judged else self._ask(prop) for prop in self.instance.properties]
@@ -291,8 +291,8 @@ def _argument(evaluator: Evaluator, choices: ArgumentRange) -> tuple[Value, int,
 
 
 def _together(circuit: AndInverterGraph, chosen: Options, places: Sequence[Sequence[Options]]) -> Iterator[Options]:
-    """Yield the decisions of all generators as one sequence: decision i is decision i of the chosen generator. If this
-    generator has fewer decisions, the first option is taken."""
+    """Yield the decisions of all generators as one sequence: decision i is decision i of the generator that `chosen`
+    selects. If this generator has fewer decisions, the first option is taken."""
     for column in zip_longest(*places, fillvalue=(TRUE,)):
         yield [
             circuit.any(circuit.both(one, option) for one, option in zip(chosen, row, strict=True))

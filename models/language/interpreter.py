@@ -219,8 +219,8 @@ class Evaluation:
         return range(self.value(numbers.first), self.value(numbers.end))
 
     def argument(self, expression: ir.Expression) -> Argument | None:
-        """Return the value that a call of a helper passes as an argument: a number, a state, a subset, or the taken
-        action. A state, subset or action without a value is passed as None."""
+        """Return the value that a call of a helper passes as an argument: a number, a state, a subset, or the action
+        that was taken. A state, subset or action without a value is passed as None."""
         match expression:
             case ir.Local(variable) if variable.role is not ir.Role.NUMBER:
                 return self.values.get(variable)
@@ -234,7 +234,7 @@ class Evaluation:
 
 
 def arguments_of(instance: Instance, step: Step) -> list[Argument]:
-    """Return the arguments of a step, which calls its action with the state and these arguments."""
+    """Return the arguments that a step passes to the action's function, after the state."""
     choices = zip(instance.argument_ranges[step.action_index], step.ordinals, strict=True)
     return [choice.argument(ordinal) for choice, ordinal in choices]
 

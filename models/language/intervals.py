@@ -75,8 +75,7 @@ class Intervals:
     # ------------------------------------------------------------------------------------------------------- statements
 
     def _block(self, statements: Sequence[ir.Statement], locals_: Locals) -> Locals | None:
-        """Return the intervals of the locals after the statements, given the intervals before them; None if every path
-        returns."""
+        """Return the intervals of the locals after the statements, given those before; None if every path returns."""
         after: Locals | None = locals_
         for statement in statements:
             if after is None:
@@ -243,8 +242,8 @@ class Intervals:
 
 
 def _of_ends(left: Interval, right: Interval, operation: Callable[[int, int], int]) -> Interval:
-    """Return the interval of an operation on two numbers, such as a product. If the sign of one number is fixed, the
-    operation has to be monotonic in the other number, so its extremes are at the ends of the intervals."""
+    """Return the interval of an operation on two numbers, such as a product. While one number's sign is fixed, the
+    operation must be monotonic in the other number: then its extremes are at the ends of the intervals."""
     values = [operation(a, b) for a in left for b in right]
     return min(values), max(values)
 

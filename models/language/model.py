@@ -341,8 +341,7 @@ class Model:
         return any(prop.applies is not None for prop in properties) or any(map(callable, sizes))
 
     def place_of_start(self, field_name: str) -> str:
-        """Return FILE:LINE of the code that gives a field its initial value: the `@initial` function or, without one,
-        the field."""
+        """Return FILE:LINE of what gives a field its initial value: the `@initial` function, or else the field."""
         if self.start is None:
             return self.place_of(field_name)
         return place_of(self.start, self.path, getattr(self.start, "__name__", ""))
@@ -355,8 +354,8 @@ class Model:
 
     @cached_property
     def small(self) -> list[tuple[Sequence[int], Sequence[Interval]]]:
-        """The cases in which, as `Instance` has checked so far, no number becomes too large. A case is the sizes of the
-        domains, and the ranges of the fields and configuration entries."""
+        """The cases for which an `Instance` has found that no number becomes too large; they need no further check. A
+        case is the sizes of the domains, and the ranges of the fields and configuration entries."""
         return []
 
     def place_of(self, field_name: str) -> str:
@@ -388,8 +387,9 @@ class Model:
         return self.stand_ins.get(name) or self.stand_ins.get(release) or of_patch
 
     def _refuse_of_another_protocol(self, chosen: Protocol, name: str, value: int) -> None:
-        """Raise UsageError if the switch `name` determines the layout of states, if the protocols have different values
-        of this switch and therefore different actions, and if `value` is not the value of the chosen protocol."""
+        """Raise UsageError if `value` is not the chosen protocol's value of the switch `name`, provided that this
+        switch determines the layout of states, and that the protocols differ in its value and therefore in their
+        actions."""
         entry = self.entries[name]
         if not (entry.is_bound and entry.values is not None):
             return
@@ -990,7 +990,7 @@ class Instance:
 
     @cached_property
     def first_steps(self) -> tuple[int, ...]:
-        """For each action, the number of its first step; the last entry is the number of all steps. Raises UsageError
+        """For each action, the number of its first step; the last entry is the count of all steps. Raises UsageError
         for too many steps."""
         counts = [prod(each.count for each in arguments) for arguments in self.argument_ranges]
         if sum(counts) > MOST_STEPS:
@@ -1071,14 +1071,14 @@ class Instance:
         return "initial_states" in vars(self)
 
     def like(self, other: Instance) -> Instance:
-        """Copy the initial states of `other`, an instance that differs only in actions, and return this instance."""
+        """Copy the initial states, if known, of `other`, which differs only in actions, and return this instance."""
         if other.is_enumerated:
             vars(self)["initial_states"] = other.initial_states
         return self
 
     def enumerated(self, watch: Watch) -> InitialStates:
-        """Return the initial states, which the first call computes; this call calls `watch` with the number of states
-        so far and their size in bytes. Raises ModelError if a state is invalid or if there is no state."""
+        """Return the initial states. The first call computes them and, meanwhile, calls `watch` with the number of
+        states so far and their size in bytes. Raises ModelError if a state is invalid or if there is no state."""
         if self.is_enumerated:
             return self.initial_states
         enumeration = Enumeration(self.model.place_of_start, self.layouts)
@@ -1087,8 +1087,8 @@ class Instance:
         return self.start_from(enumeration.states(self._given(), watch))
 
     def start_from(self, states: InitialStates) -> InitialStates:
-        """Make `states`, without the states outside the model's constraints, the initial states, and return these.
-        Raises ModelError if there is no initial state."""
+        """Keep the states in `states` in which the model's constraints are true, as this instance's initial states, and
+        return them. Raises ModelError if there is no such state."""
         if not states:
             raise ModelError(
                 f"{self.model.name}: this configuration has no initial state; let an @initial function"
@@ -1130,9 +1130,8 @@ class Instance:
                     yield cells
 
     def generated_by(self, default: Cells, number: int, ordinals: Sequence[int]) -> Cells | None:
-        """Return the initial state that `@initial` function `number` makes of the state `default` with these arguments;
-        None if a guard is false. Raises ModelError, with the function and its arguments, if a value or an index leaves
-        its declared range."""
+        """Return the state that `@initial` function `number` makes of the state `default` with these arguments; None if
+        a guard is false. Raises ModelError, with function and arguments, if a value or an index leaves its range."""
         function, state = self.model.generators[number], State(self, default)
         arguments = list(zip(self.generator_ranges[number], ordinals, strict=True))
         try:

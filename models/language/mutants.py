@@ -22,7 +22,7 @@ from isrcheck.models.language.reading.source import respelled
 
 @dataclass(frozen=True, eq=False)
 class Mutant:
-    """A copy of an action that lacks a guard, or one conjunct of a guard."""
+    """A copy of an action, but without one of the action's guards, or without one conjunct of a guard."""
 
     function: Function
     line: int
@@ -53,8 +53,7 @@ def _with(routine: ir.Routine, old: ir.Node, new: ir.Node) -> ir.Routine:
 
 @dataclass(frozen=True)
 class _Weaker:
-    """A condition without one of its conjuncts: the remaining condition (`rest`; None if nothing remains), and the
-    removed conjunct (`dropped`)."""
+    """A condition without one of its conjuncts (`dropped`): `rest` is what remains, None if nothing remains."""
 
     rest: ir.Expression | None
     dropped: str

@@ -61,8 +61,8 @@ class FieldLayout:
         return self.offset + offset
 
     def _refuse_place(self, row: list[int]) -> None:
-        """Raise ModelError if the field holds queues; `row` has the cells of one queue. The index after the last cell
-        stands for an element that the queue lacks, or for the place after the last element of a full queue."""
+        """Raise ModelError about a queue with the cells `row`, after whose last cell an index has been used: the queue
+        lacks an element, or is full, so that nothing can be appended. Does nothing if the field holds no queues."""
         contents = self.field.contents
         if contents is None or contents.filler is None:
             return
@@ -81,7 +81,7 @@ class FieldLayout:
         return int(index)
 
     def cell(self, value: int) -> int:
-        """Return the content of a cell after `value` is written. Raises ModelError if `value` is outside the field's
+        """Return what a cell holds after a write of `value`. Raises ModelError for a value outside the field's
         range."""
         if not self.low <= value <= self.high:
             what = f"{int(value)} is written to {self.name}, whose values are {self.low}..{self.high}"
@@ -307,8 +307,7 @@ class Enumeration:
         return InitialStates(bytes(packed), len(seen_rows), self.cells, self.size)
 
     def default(self) -> Cells:
-        """Return the state in which every field has its declared initial value. Raises ModelError if a value is outside
-        its range."""
+        """Return the state with all declared initial values. Raises ModelError if a value is outside its range."""
         return InitialStates(self._read({}), 1, self.cells, self.size)[0]
 
     def cells_of(self, states: Iterable[Cells], watch: Watch) -> InitialStates:
@@ -321,7 +320,7 @@ class Enumeration:
         return InitialStates(b"".join(rows), len(rows), self.cells, self.size)
 
     def _quick(self, dictionary: Any) -> bytes:
-        """Return the packed cells of a state in a dictionary of the usual form; ranges are checked later. Raises
+        """Return the packed cells of a state, a dictionary of the usual form; ranges are checked later. Raises
         UnusualError for another form."""
         whole = self.usual | dictionary if type(dictionary) is dict else ()
         if len(whole) != len(self.usual):
@@ -625,8 +624,7 @@ class QueueView:
 
 
 class Members(SetView):
-    """A subset as an action's argument; `chosen[element]` and `element in chosen` say whether the subset has the
-    element."""
+    """A subset as an action's argument; `chosen[element]` and `element in chosen` say whether it has the element."""
 
     __slots__ = ()
 

@@ -588,7 +588,7 @@ class Record:
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """A declared field that holds a record, or a queue of records, for each index."""
+    """A declared field that holds a record, or a queue of records, for each combination of elements of `over`."""
 
     over: tuple[type[Domain], ...]
     record: type[Record]
@@ -622,8 +622,8 @@ class Field:
         return self.over if self.contents is None else self.over[:-1]
 
     def start(self, sizes: Sequence[int]) -> Any:
-        """Return the field's initial value as nested lists of numbers. `sizes` has the length of each dimension;
-        without the first lengths, the function returns one part of the array."""
+        """Return the field's initial value as nested lists of numbers. `sizes` has the length of each dimension; if
+        only the last lengths are given, the result is one part of the array, whose parts are all equal."""
         if len(sizes) > 1:
             return [self.start(sizes[1:])] * sizes[0]
         if not sizes:
@@ -919,7 +919,7 @@ any_action = WeakFairness(())
 
 
 def names_of(each: Any) -> tuple[Any, ...]:
-    """Return one name of a parameter, or a list of names, as a tuple."""
+    """Return `each`, one name of a parameter or a list of such names, as a tuple."""
     if isinstance(each, str):
         return (each,)
     return tuple(each) if isinstance(each, list | tuple) else (each,)

@@ -28,8 +28,7 @@ NOTATION = ("span", "enumeration")
 
 
 def hashed(content: Any, data: bytes = b"") -> str:
-    """Return SHA-256 over `content` (lists of numbers, truth values and texts) and over `data`, as 64 hexadecimal
-    digits."""
+    """Return SHA-256 over `content` (lists of numbers, truth values and texts) and `data`, as 64 hexadecimal digits."""
     return hashlib.sha256(json.dumps(content).encode() + b"\0" + data).hexdigest()
 
 

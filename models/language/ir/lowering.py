@@ -246,7 +246,7 @@ class _Lowering:
 
 
 def _next_to(number: ir.Expression, is_below: bool, span: ir.Span) -> ir.Sum:
-    """Return `number` minus 1, or `number` plus 1."""
+    """Return `number` - 1 if `is_below` is true, and otherwise `number` + 1."""
     step = ir.Term(ir.Constant(1, span=span), is_below, span=span)
     return ir.Sum((ir.Term(number, False, span=span), step), span=span)
 

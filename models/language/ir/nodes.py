@@ -102,7 +102,7 @@ class Constant(Node):
 
 
 class Local(Node):
-    """The value of a variable. As an argument of a call it can be a state, a subset or the taken action."""
+    """The value of a variable. As an argument of a call it can be a state, a subset, or the action that was taken."""
 
     variable: Variable
 
@@ -135,7 +135,7 @@ class Element(Node):
 
 
 class IsTaken(Node):
-    """Whether the taken step is a step of this action."""
+    """Whether the step of the transition, `taken`, is a step of this action."""
 
     taken: Variable
     action: str
@@ -502,8 +502,8 @@ class Append(CollectiveStatement):
 
 
 class TakeFirst(CollectiveStatement):
-    """Removes the first element of a queue, and assigns it to the local `variable`, if there is one. An empty queue is
-    an error."""
+    """Removes the first element of a queue, and assigns it to the local `variable`, unless this is None. An empty queue
+    is an error."""
 
     queues: tuple[Collection, ...]
     variable: Variable | None
@@ -564,7 +564,7 @@ Rewritten = TypeVar("Rewritten", bound=Node)
 
 
 def parts(node: Node) -> Iterator[Node]:
-    """The nodes of which a node consists, in the order of the text."""
+    """Yield the nodes that are direct parts of a node, in the order of the text."""
     for value in vars(node).values():
         for part in value if isinstance(value, tuple) else (value,):
             if isinstance(part, Node):
@@ -572,7 +572,7 @@ def parts(node: Node) -> Iterator[Node]:
 
 
 def operands(node: Node) -> Iterator[Expression]:
-    """The expressions of which an expression or a range consists, in the order of the text."""
+    """Yield the direct operands of an expression or a range, in the order of the text."""
     for part in parts(node):
         if isinstance(part, Expression):
             yield part
@@ -679,8 +679,7 @@ def is_same(left: object, right: object) -> bool:
 
 
 def increase(store: Store) -> Sum | None:
-    """Return the sum that a statement such as `s.x += 1` stores: the cell plus other terms. None for any other
-    statement."""
+    """Return the sum that a statement such as `s.x += 1` stores (the cell plus other terms); None for any other."""
     match store.value:
         case Sum((Term(Cell() as cell, False), *_)) as total if is_same(cell, store.cell):
             return total

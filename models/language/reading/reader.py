@@ -112,8 +112,7 @@ class Function:
 
     @cached_property
     def needs_sizes(self) -> bool:
-        """Whether the function, or a function that it calls, names a domain. CPython can then run it only if the sizes
-        of the domains are known."""
+        """Whether CPython needs domains' sizes to run the function: it, or a function that it calls, names a domain."""
         return any(function.domains for function in with_callees([self]))
 
 
@@ -774,8 +773,8 @@ class FunctionReader:
     # ------------------------------------------------------------------------------------------------------------ cells
 
     def place(self, node: ast.expr) -> Place | None:
-        """Return an expression such as `s.field[i]` as state, field and indices; None if the expression does not begin
-        with a state's name."""
+        """Return the state, the field and the indices of an expression such as `s.field[i]`; None if the expression
+        does not begin with a state's name."""
         inner, indices = subscripts(node)
         if not isinstance(inner, ast.Attribute):
             return None
@@ -998,8 +997,7 @@ class FunctionReader:
         raise self.error(iterated, what, "go through range(n), range(m, n), a domain or a set")
 
     def helper(self, call: ast.Call) -> ir.Call:
-        """Return the call of a helper. Refuses a name that is no helper, and arguments that do not fit its
-        parameters."""
+        """Return the call of a helper. Refuses a name that is no helper, and arguments that do not fit the helper."""
         assert isinstance(call.func, ast.Name)
         name = call.func.id
         python = self.meaning(call.func)
@@ -1087,7 +1085,7 @@ class FunctionReader:
         return ir.Collection(state, place.name, indices, contents.axis, contents.filler, span=self.span(node))
 
     def _is_element(self, place: Place) -> bool:
-        """Whether a place is an element of a queue: it has one index more than the queue itself."""
+        """Whether a place such as `s.q[p][i]` is an element of a queue: it has one index more than the queue."""
         contents, rank = self.vocabulary.contents.get(place.name, (None, 0))
         return contents is not None and contents.filler is not None and len(place.indices) == rank + 1
 

@@ -49,8 +49,8 @@ def summands(expression: ast.BinOp) -> tuple[ast.expr, list[tuple[ast.operator, 
 
 
 def alternatives(expression: ast.IfExp) -> tuple[list[tuple[ast.expr, ast.expr]], ast.expr]:
-    """Return each condition of `a if c else b if d else e` with the value for it, and the last value, for the case that
-    no condition is true."""
+    """Return each condition of `a if c else b if d else e` with its value, and the last value, which has no
+    condition."""
     pairs = []
     node: ast.expr = expression
     while isinstance(node, ast.IfExp):
@@ -82,9 +82,8 @@ def subscripts(node: ast.expr) -> tuple[ast.expr, Sequence[ast.expr]]:
 
 
 def spelled(node: ast.AST) -> str:
-    """Return the text of a statement or an expression, as `ast.unparse` writes it, but with `all(x for x in Node)` for
-    `all((x for x in Node))`. `ast.unparse` recurses for each term of a sum and each `else` of a chain; here terms are
-    written one by one."""
+    """Return the text of a statement or expression like `ast.unparse`, but with `all(x for x in Node)` for `all((x for
+    x in Node))`, and without recursion for each term of a sum and each `else` of a chain."""
     return ast.unparse(_shallow(node))
 
 
@@ -289,8 +288,7 @@ class Text(WrittenSource):
         return hashlib.sha256(_words(self.tree).encode()).hexdigest()
 
     def code(self, place: Place, future: int) -> types.CodeType:
-        """Return the compiled code of the function at `place`; `future` has the flags of `from __future__ import
-        ...`."""
+        """Return the compiled code of the function at `place`; `future` has the flags of the `__future__` imports."""
         if future not in self._codes:
             module = compile(self.tree, self.path, "exec", flags=future, dont_inherit=True)
             self._codes[future] = {(code.co_name, code.co_firstlineno): code for code in _nested(module)}
@@ -366,8 +364,7 @@ def _nested(code: types.CodeType) -> Iterator[types.CodeType]:
 
 
 def _is_same(left: types.CodeType, right: types.CodeType) -> bool:
-    """Whether two code objects are equal. With Python's own comparison, each level of nested generators doubles the
-    time."""
+    """Whether two code objects are equal; Python's own comparison takes exponential time for nested generators."""
     nested = [
         {i: part for i, part in enumerate(code.co_consts) if isinstance(part, types.CodeType)} for code in (left, right)
     ]
@@ -452,7 +449,7 @@ def _private_name(definition: ast.FunctionDef) -> str | None:
 
 def written(python: types.FunctionType) -> tuple[ast.FunctionDef, types.CodeType, Source]:
     """Return the syntax tree of a function, its compiled code, and the text of its file. Raises LanguageError if Python
-    would run other code than the text says, as for a function with a wrapper."""
+    would run other code than the text says, for example because a wrapper replaces the function."""
     if hasattr(python, "__wrapped__"):
         where = place_of(python, python.__code__.co_filename, python.__name__)
         raise LanguageError(f"{where}: {python.__name__} is wrapped in another function; leave the decorator out")
@@ -586,8 +583,7 @@ class _ModuleFinder:
         self._specs: dict[str, importlib.machinery.ModuleSpec | None] = {}
 
     def relative(self, file: str) -> str:
-        """Return the path by which an import finds `file`, such as `lib/limits.py`; the bare file name if no import
-        found it."""
+        """Return the path by which an import finds `file`, as in `lib/limits.py`, or its bare name if none does."""
         path = Path(file)
         parts = self.names.get(file, "").split(".")
         folders = parts if path.name == "__init__.py" else parts[:-1]
