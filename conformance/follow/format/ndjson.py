@@ -75,7 +75,7 @@ def _opened(path: Path) -> Iterator[BinaryIO]:
 
 
 def parsed(line: bytes) -> dict[str, Any]:
-    """The object on a line. Raises UnreadableError."""
+    """The JSON object on a line of NDJSON. Raises UnreadableError."""
     if not line.strip():
         raise UnreadableError("the line is empty; remove it")
     try:
@@ -111,10 +111,8 @@ def _no_number(name: str) -> NoReturn:
 
 
 def get(keys: Mapping[str, Any], key: str, kind: type, *, absent: Any = ...) -> Any:
-    """The value of a key, or `absent` if the key is missing and `absent` is given. Raises UnreadableError.
-
-    The value has to be of exactly this type: true is not a number.
-    """
+    """The value of a key, or `absent` if the key is missing and `absent` is given. Raises UnreadableError. The value
+    has to be of exactly this type: true is not a number."""
     if key not in keys:
         if absent is ...:
             raise UnreadableError(f'"{key}" is missing; docs/conformance.md describes the lines of a log')
@@ -126,7 +124,7 @@ def get(keys: Mapping[str, Any], key: str, kind: type, *, absent: Any = ...) -> 
 
 
 def kind_of(value: object) -> str:
-    """The type of a JSON value, in words."""
+    """The type of a JSON value, in words, such as "a whole number"."""
     kinds = {dict: "an object", list: "a list", str: "a text", int: "a whole number", bool: "true or false"}
     return "null" if value is None else kinds.get(type(value), "a number with a point")
 

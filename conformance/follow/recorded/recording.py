@@ -109,7 +109,7 @@ class Recording(Names):
 
     @property
     def unmodelled(self) -> Remark | None:
-        """The first line about an event that is not modelled."""
+        """The first remark about an event that is not modelled, or None."""
         return next((line for line in self.remarks if line.unmodelled), None)
 
     @property
@@ -225,7 +225,7 @@ class Consistency:
                 self.acks, self._acks_line = acks, line.number
 
     def without_epoch(self, line: Metadata | None) -> None:
-        """Refuse this metadata line without an epoch, since other lines have epochs. Raises UsageError."""
+        """Raise UsageError for `line`, a metadata line without epoch while others have epochs; None: no such line."""
         if line is not None:
             defect = "leader_epoch is missing, but other lines have epochs; give it in every metadata line, or in none"
             raise bad_line(self.path, line.number, defect)
@@ -302,8 +302,9 @@ def _first_replicas(path: Path, claims: list[Line], header: Header) -> frozenset
 
 
 def _brokers(path: Path, claims: list[Line], header: Header, consistency: Consistency) -> set[int]:
-    """The replicas: the brokers in disk lines, in the metadata, in requests that reassign the partition, or in the
-    header. Faults may name other brokers."""
+    """The brokers that are replicas at some time, by the header, disk lines, metadata or requests. Raises UsageError if
+    no line names one, if a fault is of an unknown broker, or if a replica's condition excludes its fault
+    (`consistency`)."""
     replicas = set(header.replicas).union(*(line.replica_brokers for line in claims))
     for request in requests_in(claims):
         replicas |= request.target if request.target is not None and not request.is_refused else set()
@@ -426,7 +427,7 @@ class _OwnNames:
             self.next[Acked][value] = self._in_turn(value, open_ones, len(offsets))
 
     def _in_turn(self, value: str, offsets: Sequence[int], shown: int) -> Iterator[str]:
-        """The names of the records at these offsets, and then of the records that no line shows at an offset."""
+        """The names of the value's records at these offsets, then of its records that no line shows at an offset."""
         unseen = (self._own(f"{value}#{number}") for number in count(shown + 1))
         return chain((self._at(value, offset) for offset in offsets), unseen)
 
@@ -439,7 +440,7 @@ class _OwnNames:
         return name
 
     def renamed(self, lines: Sequence[Line]) -> Iterator[Line]:
-        """The lines with these names; a record's second acknowledgement, or late `send` line, becomes a remark."""
+        """The lines with distinct names; a record's second acknowledgement, or late `send` line, becomes a remark."""
         shown: set[str] = set()
         acked: set[str] = set()
         for line in lines:
@@ -483,7 +484,7 @@ def unknown_requests(recording: Recording) -> list[Batch]:
 
 
 def ways(recording: Recording, requests: Sequence[Batch]) -> Iterator[Recording]:
-    """The recording once for each set of these requests that may be lost: first all, then none, then some of them."""
+    """The recording without the records of each set of these requests that may be lost: all, then none, then some."""
     yield _without(recording, requests)
     if requests:
         yield recording
@@ -547,7 +548,7 @@ def _is_together(recording: Recording, earlier: str, later: str, places: Mapping
 
 
 def _follows(recording: Recording, kind: type[Sent | Acked], earlier: str, later: str) -> bool:
-    """Whether the later record's line of this kind directly follows the earlier record's, or no such line exists."""
+    """Whether the later record's line of this kind directly follows the earlier record's, or neither record has one."""
     positions = {line.value: at for at, line in recording.claims(kind) if line.value in (earlier, later)}
     return not positions or (len(positions) == 2 and positions[later] == positions[earlier] + 1)
 

@@ -39,7 +39,7 @@ def has_kraft(instance: Instance) -> bool:
 
 @dataclass(frozen=True)
 class Bits:
-    """A bit field of a monitor (search/monitor.py): the number of its lowest bit, and its width."""
+    """A bit field of a monitor, the 64 bits beside a state (search/monitor.py): its lowest bit, and its width."""
 
     shift: int
     width: int

@@ -20,7 +20,7 @@ MOST_RECENT = 1_000
 
 @dataclass(frozen=True)
 class Short:
-    """A log that ends before the guard: length and high watermark (None: states differ), as offsets before the move."""
+    """A log that ends before the guard, the window's first record, with its offsets as before the window's move."""
 
     length: int
     high_watermark: int | None
@@ -104,10 +104,8 @@ def _digest(items: Sequence[str | int]) -> bytes:
 
 
 class Window:
-    """The window. `values` are its records, by number; if `has_guard`, the first of them is the guard.
-
-    `offset`, `epoch` and `partition_epoch` are the recording's numbers for 0 in the window.
-    """
+    """The window. `values` are its records, by number; if `has_guard`, the first of them is the guard. `offset`,
+    `epoch` and `partition_epoch` are the recording's numbers for 0 in the window."""
 
     def __init__(self, brokers: tuple[int, ...], first_epoch: int, records: int) -> None:
         self.brokers = brokers
@@ -159,7 +157,7 @@ class Window:
         return ShortLog(length, mark + self.offset if mark is not None and is_shown else None, digests[length])
 
     def pass_line(self, number: int) -> None:
-        """Note that a line was passed: the line is counted if a part of it was not checked."""
+        """Count a line that was passed, if a part of it was not checked."""
         self.unchecked += number in self._unchecked
         self._unchecked.discard(number)
 
@@ -180,7 +178,7 @@ class Window:
         return {*self.values, *self.settled, *self.recent.values()}
 
     def shows(self, offset: int) -> bool:
-        """Whether the window shows this offset exactly: it is not before the guard, or there is no guard."""
+        """Whether the window tells this offset from others: it is after the guard's offset, or there is no guard."""
         return not self.has_guard or offset > self.offset
 
     def short(self, broker: int) -> ShortLog | None:
@@ -224,10 +222,8 @@ class Window:
     def since_guard(
         self, number: int, records: Sequence[str], offsets: Sequence[int]
     ) -> tuple[tuple[int, ...], tuple[str, ...]]:
-        """The offsets and records of a line from the guard on; earlier records are compared with the settled records.
-
-        Raises FalseLine, and UnfitLine.
-        """
+        """The offsets and records of a line from the guard on. Raises FalseLine if an earlier record differs from the
+        settled one, and UnfitLine if the window lacks a later record."""
         kept: list[tuple[int, str]] = []
         for offset, value in zip(offsets, records, strict=True):
             if offset < self.offset:

@@ -174,9 +174,7 @@ def _effect_of(answer: messages.FetchResponse, there: int, source: int, after: M
 
 def _about_isr(message: Message, before: Moment) -> MappedEvent | None:
     """The action in which the controller handles a leader's request about the ISR, or the controller's answer arrives.
-
-    None for refusals, and for messages of or to an earlier process of the broker: the model lacks these messages.
-    """
+    None for a refusal (unless of ineligible members), and for a request of an earlier process: the model lacks them."""
     if isinstance(message.payload, messages.AlterIsrRequest):
         sender = before.view.brokers[int(message.source)]
         is_earlier = sender.is_up and sender.process != message.source_process
@@ -328,10 +326,8 @@ def begins_shutdown(event: MappedEvent, before: Moment) -> bool:
 
 
 def is_void_in_model(message: Message, proposals: Mapping[int, messages.AlterIsrRequest]) -> bool:
-    """Whether the model lacks this answer to a leader's request for another ISR.
-
-    The model lacks refusals, except for ineligible members, and answers that come with a new leader epoch.
-    """
+    """Whether the model lacks this answer to a leader's request for another ISR. The model lacks refusals, except for
+    ineligible members, and answers that come with a new leader epoch."""
     payload = message.payload
     if not isinstance(payload, messages.AlterIsrResponse) or message.in_reply_to is None:
         return False

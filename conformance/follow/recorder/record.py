@@ -149,7 +149,7 @@ class RecordedRun:
     # -------------------------------------------------------------------------------------------------- observation
 
     def moment(self) -> Moment:
-        """The present state. A record is numbered when it reaches a broker; a broker's response acknowledges it."""
+        """The present state. A record is sent once a request reaches a broker, acknowledged once a broker answers."""
         view = self.cluster.observe()
         self.note_answers(view)
         self.observer.note(view)
@@ -271,7 +271,7 @@ class RecordedRun:
             self.write(event)
 
     def note_budget(self, kind: str, *, is_spent: bool) -> None:
-        """Count a step that may occur only `budgets[kind]` times; if it occurs more often, the run ends."""
+        """If `is_spent`, count a step of this kind; end the run if it occurs more often than `budgets[kind]` times."""
         self.taken[kind] = self.taken.get(kind, 0) + is_spent
         self.is_over |= self.taken[kind] > self.plan.budgets[kind]
 
@@ -296,7 +296,7 @@ class RecordedRun:
         return is_changed_too_often or longest > has.log_size or max(epochs, default=1) > has.producer_epochs
 
     def keep_from_differing(self) -> None:
-        """Perform at once the acts that prevent behaviours which the model lacks (ModelGap)."""
+        """Perform at once the acts without which the cluster would do something that the model lacks (ModelGap)."""
         allowed, before = self.plan.allowed, self.before.view.brokers
         self.clients.answer_producer()
         self.finish_exchanges_about_isr()
@@ -322,7 +322,7 @@ class RecordedRun:
                         self.break_connection(new.number, thread.source)
 
     def is_void(self, thread: FetcherView, old: BrokerView) -> bool:
-        """Whether the model drops this fetcher's outstanding fetch, because the broker has entered a new epoch."""
+        """Whether the model drops the outstanding fetch of `thread`, as its broker (before: `old`) has a new epoch."""
         switches = self.plan.protocol_switches()
         if switches.TRUNC is Truncation.ON_FETCH:
             return switches.RESPONSE_EPOCH_MATCHED

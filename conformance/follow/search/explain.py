@@ -152,7 +152,7 @@ class Explained:
     """Why a system with clocks cannot take the trace; empty if it can, None if no system was consulted."""
 
     def judged(self) -> Explained:
-        """This outcome, with the promises that the trace breaks."""
+        """This outcome with its `failures`: the properties that the trace violates, with or without permission."""
         return replace(self, failures=tuple(failures_of(self.trace)))
 
     @property
@@ -334,7 +334,9 @@ class _Following:
         return Undecided(self.path, recording, line, not_modelled(cause), outcome.effort)
 
     def in_every_way(self, recording: Recording) -> Explained | Rejected | RejectedAfter | Undecided:
-        """The outcome for a recording. It is followed with and without each request that only `send` lines show."""
+        """The outcome for a recording, with and without each produce request that only `send` lines show: the first
+        that is no rejection; otherwise the rejection at the latest line, or undecided if not all combinations were
+        tried."""
         requests = unknown_requests(recording)
         furthest: Rejected | RejectedAfter | None = None
         for way in islice(ways(recording, requests), 1 << MOST_REQUESTS):
@@ -356,7 +358,7 @@ class _Following:
         return self.unmodelled(recording, outcome)
 
     def so_far(self, why: str) -> Explained | RejectedAfter | Undecided:
-        """What is decided when a limit, or the user, ends the work here, if all events were modelled."""
+        """What is decided when a limit, or the user, ends the work here, as if all events were modelled."""
         if self.explanation is not None and self.is_judged:
             return self.explanation
         nothing = Effort((), 0, time.monotonic() - self.began, 0)
@@ -374,7 +376,7 @@ class _Following:
         return Undecided(self.path, self.recording, line, why, _effort(self.search), hint(self.search))
 
     def followed(self, recording: Recording) -> Explained | Rejected | RejectedAfter | Undecided:
-        """The outcome with each batch as one record; if no path explains that, with all records. Raises UsageError."""
+        """The outcome with each batch as one record; if it is a rejection, that with all records. Raises UsageError."""
         self.recording = recording
         short = folded(recording)
         outcome = None if short is None else self.outcome(short)

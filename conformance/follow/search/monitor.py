@@ -133,7 +133,7 @@ class Monitor:
         return bits
 
     def _next_values(self, replica: int, incarnations: list[tuple[int, ...]]) -> NDArray[np.int64]:
-        """A table of the next observed checkpoint (NEVER: none), by the numbers of passed lines and checkpoints."""
+        """A table of the next checkpoint that lines show (NEVER: none), by numbers of passed lines and checkpoints."""
         table = np.full((len(incarnations), 1 << self.sighted[replica].width), NEVER, np.int64)
         for stage, counts in enumerate(incarnations):
             values = self.sightings.processes[replica][counts[replica]].values
@@ -166,7 +166,7 @@ class Monitor:
         self.see(monitors, replica, checkpoints)
 
     def may_start_with(self, monitors: Words, replica: int, checkpoints: Numbers, high_watermarks: Numbers) -> Truths:
-        """For each monitor, whether this replica can be started with the given checkpoint."""
+        """For each monitor, whether this replica, with this last high watermark, can start with this checkpoint."""
         allowed: Truths = np.zeros(len(monitors), bool)
         stages = self.passed.read(monitors)
         for stage in np.unique(stages):

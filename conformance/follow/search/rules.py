@@ -47,7 +47,7 @@ NO_REQUEST = 0
 
 
 class Requests:
-    """The recorded requests to change the ISR, numbered in the order of their lines; the rule allows only these."""
+    """The rule that only recorded requests to change the ISR occur. They are numbered in the order of their lines."""
 
     def __init__(self, script: Script, cells: Cells) -> None:
         self.cells = cells
@@ -254,7 +254,7 @@ class Rules:
         active = [~(is_fenced | is_stopping) for is_fenced, is_stopping in zip(fenced, stopping, strict=True)]
 
         def ends(stays: list[Truths], members: list[Truths]) -> Truths:
-            """For each state, whether the leader is removed, and members stay, of which none is active."""
+            """For each state, whether the leader does not stay, and some of the members do, but no active one."""
             staying = [a & b for a, b in zip(members, stays, strict=True)]
             is_led = _any(leads, stays) | ~np.logical_or.reduce(leads)
             truths: Truths = ~is_led & np.logical_or.reduce(staying) & ~_any(staying, active)

@@ -120,7 +120,7 @@ class Waiting:
         return self._is_taken[nodes]
 
     def prefer_lines(self, depths: NDArray[np.uint16], passed_of: Callable[[Numbers], Numbers]) -> None:
-        """End the breadth-first phase: prefer nodes that have passed many lines. Depths and passed lines are given."""
+        """End the breadth-first phase: prefer nodes with small `depths` that have passed many lines (`passed_of`)."""
         left = self._orders[0]
         self._count = 0
         self.is_broad = False
