@@ -75,7 +75,7 @@ def follow_load(
 
 
 def _parcels(paths: Sequence[Path], take: Callable[[int, LogVerdict], None]) -> Iterator[Parcel]:
-    """Pack each readable log for the executors; for each unreadable or too large log, call `take` with that verdict."""
+    """Yield each readable log, packed for an executor; for any other log, call `take` with the verdict on it."""
     for number, path in enumerate(paths):
         try:
             wire = wire_observations(path)

@@ -175,7 +175,8 @@ class Writer:
         self._write(line_of(header))
 
     def write(self, event: Event) -> None:
-        """Count an event, and write it unless it is left out. Raises UsageError if the write fails."""
+        """Count an event, and write it without what is left out at random: some arguments and variables, or the whole
+        event. Raises UsageError if the write fails."""
         self.events += 1
         shares = self._left_out
         if self._random.random() >= shares.missing:

@@ -64,7 +64,7 @@ def content_of(path: Path, most: int) -> bytes | None:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[BinaryIO]:
-    """Open a regular file for reading; any OSError until it is closed becomes a UsageError."""
+    """Open a regular file for reading; until the file is closed, any OSError becomes a UsageError."""
     try:
         if path.exists() and not path.is_file():  # a pipe can be read only once
             raise UsageError(f"{path}: not a regular file; give a log that can be read")
@@ -111,8 +111,8 @@ def _no_number(name: str) -> NoReturn:
 
 
 def get(keys: Mapping[str, Any], key: str, kind: type, *, absent: Any = ...) -> Any:
-    """The value of a key, or `absent` if the key is missing and `absent` is given. Raises UnreadableError. The value
-    has to be of exactly this type: true is not a number."""
+    """The value of a key, or `absent` if the key is missing and `absent` is given. Raises UnreadableError if the key is
+    missing otherwise, or if the value is not of exactly the type `kind`: true is not a number."""
     if key not in keys:
         if absent is ...:
             raise UnreadableError(f'"{key}" is missing; docs/conformance.md describes the lines of a log')
@@ -130,7 +130,7 @@ def kind_of(value: object) -> str:
 
 
 def only(keys: Mapping[str, Any], allowed: set[str]) -> None:
-    """Check that an object has only these keys, and that its note is a text. Raises UnreadableError."""
+    """Raise UnreadableError if an object has other keys than `allowed`, or a `note` that is not a text."""
     for key in keys:
         if key not in allowed:
             raise UnreadableError(f'"{key[:60]}" is not a key of this line; {nearest(key[:60], sorted(allowed))}')

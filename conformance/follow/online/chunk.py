@@ -37,7 +37,7 @@ MOST_NAMES = 10_000
 
 @dataclass
 class Changes:
-    """An upper bound on the changes of leader and ISR before a metadata line (like `changes_required`, script.py)."""
+    """An upper bound on the changes of leader and ISR up to the line `last` (compare script.py, `changes_required`)."""
 
     bound: int = 0
 
@@ -97,8 +97,8 @@ class Outlook:
 
     @property
     def lost(self) -> tuple[int, Line] | None:
-        """Position and line of the first `send` whose record no later line shows (perhaps it has reached no broker), or
-        None."""
+        """The position and line of the first `send` whose record no later line shows: perhaps the record has reached no
+        broker. None: there is no such line."""
         return min(self._unseen.values(), key=lambda unseen: unseen[0], default=None)
 
     def take(self, line: Line) -> None:

@@ -212,7 +212,7 @@ def _dropped(before: tuple[int, ...], now: tuple[int, ...]) -> int:
 
 
 def moved(before: Kept, guard: int) -> Kept:
-    """The monitors after the window has moved: high watermarks up to its new start, `guard`, become 0."""
+    """The content of the monitors after the window has moved to offset `guard`: high watermarks up to it become 0."""
 
     def shifted(held: Numbers) -> Numbers:
         low = (held & ((2 << guard) - 1)) != 0

@@ -57,8 +57,7 @@ class GuardedRules(Rules):
         return allowed
 
     def _is_chosen(self, before: Words, after: Words, replica: int) -> Truths:
-        """For each step, whether it lets this replica become the controller's leader, or join an ISR or proposed
-        ISR."""
+        """For each step, whether it makes this replica the controller's leader, or adds it to a (proposed) ISR."""
         column = self.cells.column
         chosen: Truths = column(after, "controller_leader") == replica
         chosen |= column(after, "controller_isr", replica) > column(before, "controller_isr", replica)

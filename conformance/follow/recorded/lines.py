@@ -111,7 +111,7 @@ class LineReader:
         return self.broker(key)
 
     def leader(self, key: str, *, required: bool = False) -> int | None:
-        """The leader's number; None if the value is -1 or, unless it is required, null. The key must be present."""
+        """The leader's number; None for -1 and, unless `required`, for null. Raises UsageError without the key."""
         kind = "the number of a broker, or -1"
         leader: int | None = self.value(key, lambda value: is_count(value) or value == -1, kind, required=required)
         if key not in self.keys:
@@ -226,7 +226,8 @@ class LineReader:
 
 
 def said(kind: Callable[..., Any], key: str = "", **manner: Any) -> Any:
-    """Declares a field of a line: LineReader's method `kind` reads it from `key` or its own name, as `manner` says."""
+    """Declares a field of a line. The LineReader method `kind`, with the options `manner`, reads the field from JSON,
+    under `key` or, if that is empty, under the field's name."""
     return field(metadata={"kind": kind, "key": key, "manner": manner})
 
 
@@ -343,13 +344,15 @@ class Line:
         return [value for value in values if value is not None]
 
     def changed(self, changes: Mapping[Callable[..., Any], Callable[[Any], Any]]) -> Self:
-        """A copy of the line: fields that a LineReader method in `changes` reads get its function's result."""
+        """A copy of the line with changed fields: `changes` maps a LineReader method to the function that changes the
+        values of the fields which that method reads."""
         old = {name: (getattr(self, name), kind) for name, _, kind, _ in self.keys() if kind in changes}
         new = {name: changes[kind](value) for name, (value, kind) in old.items() if value is not None}
         return replace(self, **new) if new else self
 
     def counts(self, *, has_all_requests: bool) -> bool:
-        """Whether the line is followed: it shows a state, a fault or a request (has_all_requests: see Header)."""
+        """Whether the line is followed, because it says something about the state, a fault or a request.
+        `has_all_requests`: every request has a line (see `Header`)."""
         return True
 
     @cached_property
@@ -550,7 +553,8 @@ class Acked(Line):
         )
 
     def in_window(self, window: Window) -> Line | None:
-        """The line, counted from the window's start; None if its record is settled and acknowledged, as it says."""
+        """The line, counted from the window's start; None if its record is settled, and is acknowledged there in all
+        states. Raises FalseLine if the record is elsewhere or not acknowledged, and UnfitLine if this is not known."""
         if self.value in window.values[int(window.has_guard) :]:
             if self.offset is not None and window.has_guard and self.offset <= window.offset:
                 raise FalseLine(f"{self.value} is in no log at offset {self.offset}")
@@ -569,13 +573,14 @@ class Acked(Line):
         return None
 
     def leave(self, window: Window) -> None:
-        """If the record is settled, forget it: no line after its acknowledgement is compared with it."""
+        """If the record is settled (window.py), forget it: no line after its acknowledgement is compared with it."""
         window.settled.pop(self.value, None)
 
 
 @dataclass(frozen=True)
 class Disk(Line):
-    """The content of a broker's disk: its log and, if recorded, the records' epochs, epoch cache and checkpoint."""
+    """The content of a broker's disk: its log and, if recorded, the leader epochs of its records, its epoch cache, and
+    the checkpoint of its high watermark."""
 
     broker: int = said(LineReader.replica)
     log: tuple[str, ...] = said(LineReader.log)
@@ -676,7 +681,8 @@ class Disk(Line):
             )
 
     def in_window(self, window: Window) -> Disk:
-        """The line with the log from the window's start on; earlier records are only compared with digests."""
+        """The line with the log from the window's start on; the records before it are compared with digests of the
+        settled records. Raises FalseLine if they differ, and UnfitLine for an unknown record."""
         for value in self.log[window.offset :]:
             if value not in window.values:
                 raise UnfitLine(f"{value} is on disk before a line sends it")
@@ -887,7 +893,8 @@ class HighWatermark(Line):
             )
 
     def in_window(self, window: Window) -> HighWatermark:
-        """The line, counted from the window's start; an earlier value becomes 0, and is compared with the known one."""
+        """The line, counted from the window's start. An earlier high watermark becomes 0, after a comparison with the
+        remembered one of the broker, if any. Raises FalseLine if they differ."""
         if window.shows(self.high_watermark):
             return replace(self, high_watermark=self.high_watermark - window.offset)
         short = window.short(self.broker)
@@ -931,7 +938,8 @@ class LogEnd(Line):
             )
 
     def in_window(self, window: Window) -> LogEnd:
-        """The line, counted from the window's start; an earlier end becomes 0, and is compared with the known one."""
+        """The line, counted from the window's start. An earlier log end becomes 0, after a comparison with the
+        remembered one of the broker. Raises FalseLine if they differ."""
         if window.shows(self.log_end_offset):
             epoch = self.last_epoch
             if window.has_guard and self.log_end_offset == window.offset + 1 and epoch is not None:
@@ -957,7 +965,8 @@ class Records(Line):
         return (self.offsets[0], self.offsets[-1] + 1) if self.offsets else ()
 
     def in_window(self, window: Window) -> Line | None:
-        """The line with its records from the window's start on; earlier ones are only compared with settled records."""
+        """The line with its records from the window's start on, or None without such records; earlier records are
+        compared with the settled ones. Raises FalseLine if they differ, and UnfitLine for an unknown record."""
         offsets, records = window.since_guard(self.number, self.records, self.offsets)
         changes: dict[Callable[..., Any], Callable[[Any], Any]] = {
             LineReader.records: lambda _: records,
@@ -1201,7 +1210,7 @@ class Fault(Line):
         )
 
     def leave(self, window: Window) -> None:
-        """After a start, forget the high watermark of a short log: the broker may start with an earlier one."""
+        """After a start, forget the broker's high watermark before the window: it may start with an earlier one."""
         if self.what is FaultKind.START:
             window.forget_high_watermark(self.broker)
 

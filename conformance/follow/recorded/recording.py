@@ -140,7 +140,8 @@ class Recording(Names):
         return replace(self, lines=lines, values=tuple(value for value in self.values if value in named))
 
     def without_reassignments(self, why: str) -> Recording:
-        """The recording without lines about reassignments, which the model lacks; `why` says what is not modelled."""
+        """The recording without its lines about reassignments, which the model lacks. For each request, a remark is
+        added that says what is not modelled (`why`)."""
         kept = [line for line in self.lines if not line.is_about_reassignments]
         lines = tuple(replace(line, replicas=None) if isinstance(line, Metadata) else line for line in kept)
         requests = [line for _, line in self.claims(Reassignment)]
@@ -216,7 +217,7 @@ class Consistency:
         self._conditions[line.broker] = (BECOMES.get(line.what, condition), line.number)
 
     def produce(self, line: Line) -> None:
-        """Note the acks of a producer. Raises UsageError if an earlier line shows different acks."""
+        """Note the acks that the line shows, if any. Raises UsageError if an earlier line shows different acks."""
         for acks in line.all(LineReader.acks):
             if self.acks not in (None, acks):
                 defect = f"acks={acks.spelling} after acks={self.acks.spelling} at line {self._acks_line}"
@@ -524,7 +525,7 @@ def folded(recording: Recording) -> Recording | None:
 
 
 def _places(recording: Recording) -> dict[str, int]:
-    """The offset of each record that all lines show at the same offset, where no line shows a different record."""
+    """The offset of each record that all lines show at one offset, if no line shows another record at that offset."""
     offsets: defaultdict[str, set[int]] = defaultdict(set)
     values: defaultdict[int, set[str]] = defaultdict(set)
     for line in recording.lines:

@@ -77,7 +77,7 @@ class Cells:
         return place.offset + position
 
     def pattern(self, values: Mapping[Variable, int | None]) -> tuple[Words, Words]:
-        """A mask of the bits of these variables in a packed state, and the bits that their values set (None: all 0)."""
+        """Two packed states: one with all bits of these variables, one with the bits of their values (None: no bit)."""
         masks, words = [0] * self.layout.words, [0] * self.layout.words
         for (name, *index), value in values.items():
             bits = self.layout.bits[self.place(name, *index)]

@@ -20,7 +20,8 @@ MOST_RECENT = 1_000
 
 @dataclass(frozen=True)
 class Short:
-    """A log that ends before the guard, the window's first record, with its offsets as before the window's move."""
+    """A log that ends before the guard, the window's first record: its length and its high watermark (None: the states
+    differ), as offsets in the window before it moved."""
 
     length: int
     high_watermark: int | None
@@ -78,7 +79,7 @@ class Digests:
 
 
 class Prefix:
-    """All settled records, from the first one on, as digests."""
+    """All settled records, which can no longer change, from the first one on, as digests."""
 
     def __init__(self) -> None:
         self._values, self._epochs = blake2b(digest_size=16), blake2b(digest_size=16)
@@ -126,7 +127,7 @@ class Window:
     # --------------------------------------------------------------------------------------------------- the moves
 
     def move(self, by: Move) -> None:
-        """Move the window, and remember the settled records and short logs that are now before it."""
+        """Move the window, and remember what is now before it: settled records, and logs that end before the guard."""
         records = zip(by.numbers, by.number_epochs, strict=True)
         settled = [(self.values[number], epoch + self.epoch) for number, epoch in records]
         if self.has_guard:
@@ -166,7 +167,7 @@ class Window:
         self._unchecked.add(number)
 
     def forget_high_watermark(self, broker: int) -> None:
-        """Forget the high watermark of a broker with a short log, because it may restart with an earlier one."""
+        """Forget the high watermark of a broker whose log ends before the guard: it may restart with an earlier one."""
         if broker in self.brokers and (replica := self.brokers.index(broker)) in self.shorts:
             self.shorts[replica] = replace(self.shorts[replica], high_watermark=None)
 
@@ -182,11 +183,11 @@ class Window:
         return not self.has_guard or offset > self.offset
 
     def short(self, broker: int) -> ShortLog | None:
-        """What is known of a broker's log if it ends before the guard; otherwise None."""
+        """What is known of a broker's log if it ends before the guard, the window's first record; otherwise None."""
         return self.shorts.get(self.brokers.index(broker))
 
     def check_short(self, broker: int, log: Sequence[str], epochs: Sequence[int] | None) -> None:
-        """Check that a broker's log ends before the guard, and has these records. Raises FalseLine."""
+        """Raise FalseLine unless a broker's log ends before the guard, and has these records and, if given, epochs."""
         short = self.short(broker)
         if short is None:
             raise FalseLine(f"the log of broker {broker} has more than {self.offset} records")
@@ -196,7 +197,7 @@ class Window:
             self._check(log, epochs, short.digests)
 
     def check_prefix(self, log: Sequence[str], epochs: Sequence[int] | None) -> None:
-        """Check that a log begins with the settled records up to the guard. Raises FalseLine."""
+        """Raise FalseLine unless a log begins with the settled records up to the guard and, if given, their epochs."""
         self._check(log[: self.offset + 1], epochs, self.prefix.digests)
 
     @staticmethod
@@ -208,7 +209,7 @@ class Window:
             raise FalseLine(f"no log has these leader epochs at the offsets below {length}")
 
     def check_guard(self, epoch: int | None) -> None:
-        """Check that the guard has this leader epoch. Raises FalseLine."""
+        """Raise FalseLine unless the guard, the window's first record, has this leader epoch."""
         if epoch != self.guard_epoch:
             raise FalseLine(f"the epoch of the record at offset {self.offset} is {self.guard_epoch}")
 

@@ -108,7 +108,8 @@ class Clients:
             return  # the producer knows a later leader, or too many of its requests are in flight
 
     def _unacknowledged(self) -> list[int]:
-        """The first request for each unacknowledged record that has a sequence number in the producer's epoch."""
+        """The number of the first request for each unacknowledged record that has a sequence number in the producer's
+        present epoch."""
         producer, sent = self._producer()
         latest = {payload: stamps[-1][0] for payload, stamps in producer.numbered}
         now = len(producer.identities) - 1

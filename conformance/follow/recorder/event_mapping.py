@@ -122,7 +122,7 @@ def starts_to_fetch(act: Act, before: Moment, after: Moment) -> tuple[int, int] 
 
 
 def diverging_at(moment: Moment, broker: int, source: int) -> bool:
-    """Whether a broker has to truncate its log by a response of the leader `source`, and has not done so yet."""
+    """Whether a response of the leader `source` has told a broker to truncate its log, and it has yet to do so."""
     return any(fetcher.source == source and fetcher.diverging for fetcher in moment.view.brokers[broker].fetchers)
 
 
@@ -198,7 +198,7 @@ def _produced(
 
 
 def _numbered(message: Message, before: Moment, after: Moment) -> tuple[MappedEvent, ...]:
-    """The actions of an idempotent producer's request, which a broker has handled, or which was lost."""
+    """The model's actions for a request of an idempotent producer that a broker has handled, or that was lost."""
     assert isinstance(message.payload, messages.ProduceRequest)
     assert isinstance(message.destination, int)
     there, record = message.destination, after.numbers[message.payload.payload]
@@ -299,7 +299,7 @@ def map_kraft_event(act: Act, before: Moment, after: Moment) -> MappedEvent | No
 
 
 def _beaten(broker: int, before: Moment, after: Moment) -> MappedEvent | None:
-    """The action of a broker's heartbeat, or None. The answer that lets the broker stop arrives in the same act."""
+    """The model's action for a broker's heartbeat, or None. An answer that lets it stop arrives in the same act."""
     if before.view.brokers[broker].is_up and not after.view.brokers[broker].is_up:
         return MappedEvent("broker_shuts_down", broker=broker)
     if before.projected["is_fenced"][broker] and not after.projected["is_fenced"][broker]:

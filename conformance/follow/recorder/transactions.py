@@ -217,7 +217,8 @@ class RandomActs(Acts):
         return not self._is_fenced(producer) or not self._keeps_out(ModelGap.FENCED_PRODUCER_GOES_ON)
 
     def _takes_abort_for_its_own(self, producer: TransactionalProducer) -> bool:
-        """Whether a TV2 coordinator (transactions version 2) takes its own abort for one of this producer."""
+        """Whether the coordinator, with TV2 (transactions version 2), judging by the epoch, takes its own abort for one
+        that this producer requested."""
         is_raised = producer.producer_epoch + 1 == self.durable.producer_epoch
         return self._tv2 and is_raised and self.durable.state in ABORTED
 

@@ -86,7 +86,8 @@ class Requests:
         return allowed
 
     def _is(self, requests: Words, numbers: Numbers, words: Numbers) -> Truths:
-        """For each of these requests, whether it is the recorded request with this number."""
+        """For each of these requests, whether it is the recorded one with this number; `words` are the words of a state
+        that the requests consist of."""
         truths: Truths = (numbers != NO_REQUEST) & (requests == self.requests[numbers][:, words]).all(axis=1)
         return truths
 

@@ -452,7 +452,8 @@ def _changes(metadata: Metadata | None, later: list[Line], away: set[int]) -> in
 
 
 def _ending(recording: Recording) -> tuple[Metadata | None, list[Line], set[int]]:
-    """The last metadata line, the lines after it that may have led to a change, and the brokers that were away then."""
+    """The last metadata line, the later lines that may have led to a change, and the brokers that were down, frozen or
+    stopping at that metadata line."""
     last, metadata = max(recording.claims(Metadata), default=(-1, None), key=lambda claim: claim[0])
     away = Away()
     for position, line in recording.claims(Fault):

@@ -203,7 +203,7 @@ class Produced:
         return new
 
     def _is_another(self, value: str, number: Number | None) -> bool:
-        """Whether this is another record than those that were sent before with this value."""
+        """Whether a record with this value and number is not one of those that were sent before with this value."""
         numbers = self._numbers.get(value, set())
         if number in numbers:
             return False

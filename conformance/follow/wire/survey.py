@@ -360,7 +360,8 @@ class Survey:
         return topic.get("topic_id") is not None and topic.get("topic_id") == self.topic_id
 
     def partitions(self, body: Mapping[str, Any], topics: str, partitions: str) -> Iterator[Mapping[str, Any]]:
-        """The partition's entries in a message; `topics` and `partitions` are keys of lists. Raises UnreadableError."""
+        """The entries about the recording's partition in the body of a message; `topics` and `partitions` are the keys
+        of the lists with the entries. Raises UnreadableError."""
         for topic in listed(body, topics):
             if self.is_about(topic):
                 for partition in listed(topic, partitions):
@@ -432,7 +433,8 @@ def _index_of(partition: Mapping[str, Any]) -> int:
 
 
 def survey_of(path: Path, lines: Iterable[Message | Happening], beside: Iterable[Happening] = ()) -> Survey:
-    """The survey of a recording, with the lines `beside` it inserted by their times. Raises UsageError."""
+    """The survey of a recording. `beside` are lines of observations.ndjson, which are inserted by their times. Raises
+    UsageError."""
     survey, began = Survey(), None
     for is_beside, line in merge(
         ((False, line) for line in lines), ((True, line) for line in beside), key=lambda pair: pair[1].t
@@ -560,7 +562,8 @@ def acks_of(line: Message) -> str:
 
 
 def _topics(survey: Survey, body: Mapping[str, Any], topics: str) -> Iterator[tuple[Topic, Mapping[str, Any]]]:
-    """Yield topic and entry for each entry of a message (in the list `topics`) about a topic that is not Kafka's."""
+    """Yield topic and entry for each entry, in the list `topics` of a message, about a topic of clients, not one of
+    Kafka's own."""
     for entry in listed(body, topics):
         key = next((key for key in ("name", "topic", "topic_id") if entry.get(key) is not None), None)
         if key is None:
@@ -580,7 +583,8 @@ def _topics(survey: Survey, body: Mapping[str, Any], topics: str) -> Iterator[tu
 def _partitions(
     survey: Survey, body: Mapping[str, Any], topics: str, partitions: str
 ) -> Iterator[tuple[Topic, Partition, Mapping[str, Any]]]:
-    """Yield topic, partition and entry for each entry about a partition of a topic that is not Kafka's own."""
+    """Yield topic, partition and entry for each entry of a message about a partition of a topic that is not Kafka's
+    own. `topics` and `partitions` are the keys of the lists with the entries."""
     for topic, of_topic in _topics(survey, body, topics):
         for entry in listed(of_topic, partitions):
             yield topic, topic.partitions[_index_of(entry)], entry

@@ -405,7 +405,8 @@ class Traffic:
             yield {"kind": "high_watermark", "broker": line.broker, "high_watermark": value}
 
     def _records(self, broker: int, follower: int | None, entries: Sequence[Entry]) -> Iterator[Observation]:
-        """The observation that a leader has the records in its answer; no election or fault may have come between."""
+        """The observation that a leader has the records with which it answers a fetch. The caller has checked that no
+        election and no fault came between the fetch and the answer."""
         kept = [entry for entry in entries if entry.offset >= self.survey.first_offset]
         view = self.controller.last
         if not kept or view is None or view.leader != broker:
