@@ -303,9 +303,9 @@ def _first_replicas(path: Path, claims: list[Line], header: Header) -> frozenset
 
 
 def _brokers(path: Path, claims: list[Line], header: Header, consistency: Consistency) -> set[int]:
-    """The brokers that are replicas at some time, by the header, disk lines, metadata or requests. Raises UsageError if
-    no line names one, if a fault is of an unknown broker, or if a replica's condition excludes its fault
-    (`consistency`)."""
+    """The brokers that are replicas at some time, by the header, disk lines, metadata or requests; faults may name
+    other brokers in the metadata. Raises UsageError if no line names a replica, if a fault is of an unknown broker, or
+    if a replica's condition excludes its fault (`consistency`)."""
     replicas = set(header.replicas).union(*(line.replica_brokers for line in claims))
     for request in requests_in(claims):
         replicas |= request.target if request.target is not None and not request.is_refused else set()

@@ -299,7 +299,8 @@ def map_kraft_event(act: Act, before: Moment, after: Moment) -> MappedEvent | No
 
 
 def _beaten(broker: int, before: Moment, after: Moment) -> MappedEvent | None:
-    """The model's action for a broker's heartbeat, or None. An answer that lets it stop arrives in the same act."""
+    """The model's action for a broker's heartbeat, or None. An answer that lets the broker stop arrives in the same act
+    as the heartbeat."""
     if before.view.brokers[broker].is_up and not after.view.brokers[broker].is_up:
         return MappedEvent("broker_shuts_down", broker=broker)
     if before.projected["is_fenced"][broker] and not after.projected["is_fenced"][broker]:

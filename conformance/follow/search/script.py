@@ -286,9 +286,9 @@ def permission(instance: Instance, stage: Stage, step: Step) -> Permission:
 
 
 def _is_requested(instance: Instance, stage: Stage, step: Step) -> bool:
-    """Whether the leader's next recorded request leaves out the members that it drops in this step, or not all requests
-    are recorded. Before 2.8 leaders change the ISR without a request; such a change may come after the line of the
-    request."""
+    """Whether the leader's next recorded request leaves out the members that it drops in this step; true if not all
+    requests are recorded. Before 2.8 leaders change the ISR without a request; such a change may come after the line of
+    the request."""
     if stage.requested is None:
         return True
     leader, removed = step.ordinals
