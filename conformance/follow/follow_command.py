@@ -78,7 +78,7 @@ OPTIONS = (
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Follow one log or many, and return the exit code. If a log cannot be read, the next logs are still followed."""
+    """Follow one log or many; return the gravest exit code. After an unreadable log, the others are still followed."""
     spark = read_session_options(vars(arguments))
     logs = logs_of(arguments.files)
     codes = {complain(line) for line in logs.unreadable}

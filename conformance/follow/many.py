@@ -30,7 +30,8 @@ SUFFIX = ".ndjson"
 
 @dataclass
 class Logs:
-    """The logs to follow, and an error message for each folder without logs, unreadable folder, and duplicate."""
+    """The logs to follow (`paths`); and error messages: about folders without logs, about paths that cannot be read,
+    and about files that were given twice."""
 
     paths: list[Path] = field(default_factory=list)
     empty: list[str] = field(default_factory=list)
@@ -39,10 +40,8 @@ class Logs:
 
 
 def logs_of(paths: Sequence[Path]) -> Logs:
-    """The logs for these paths; for a folder, the logs directly in it, sorted by name.
-
-    In the folder of a wire recording, observations.ndjson is a part of the recording, not a log.
-    """
+    """The logs for these paths; for a folder, the logs directly in it, sorted by name. In the folder of a wire
+    recording, observations.ndjson is a part of the recording, not a log."""
     logs, first_paths = Logs(), dict[object, Path]()
     for path in paths:
         try:
@@ -74,7 +73,7 @@ def _in(path: Path) -> Iterator[Path]:
 
 
 def _identity(path: Path) -> object:
-    """The identity of a file, equal for two names of one file."""
+    """Device and inode of a file, which are equal for two paths of one file; the path itself if there is no file."""
     try:
         status = path.stat()
     except OSError:
@@ -99,7 +98,7 @@ class Report:
         self._printed: set[int] = set()
 
     def begin(self, where: str = "") -> None:
-        """Start the clock; `where` is added at the end of the report's last line."""
+        """Start the clock. `where`, a note on where the logs are followed, is added to the report's last line."""
         self.where = where
         self.began = self.ended = time.monotonic()
 
@@ -122,7 +121,8 @@ class Report:
         )
 
     def end(self, words: Sequence[str]) -> None:
-        """Print the remaining verdicts, the details of the rejected logs, and the number of logs per verdict."""
+        """Print the verdicts that are not printed yet, the details of the rejected logs, each with a command that has
+        the options `words`, and the number of logs per verdict."""
         for number in sorted(self.verdicts.keys() - self._printed):  # after a gap, if the work ended early
             self._print(number)
         for number, log in sorted(self.verdicts.items()):
@@ -164,10 +164,10 @@ def follow_many(
     out: Path | None,
     words: Sequence[str],
 ) -> set[int]:
-    """Follow all logs, with Spark (None: in this process); return the exit codes of their verdicts.
+    """Follow all logs, on Spark or, if `spark` is None, in this process; return the exit codes of their verdicts.
 
-    Traces are written into the folder `out`. `words` are the options of `conform follow` with which the user can follow
-    one of the logs in the same way. Raises UsageError if Spark is not available.
+    Traces are written into the folder `out`. `words` are the options with which `conform follow` follows a single log
+    in the same way. Raises UsageError if Spark is not available.
     """
     report = Report(paths, out)
     why = ""

@@ -1,4 +1,4 @@
-"""Follows logs on Spark: the contents of the logs are sent to the executors, and each returns a verdict.
+"""Follows logs on Spark: the driver sends the contents of the logs, and the executors send back the verdicts.
 
 Each log is one task. Executors cannot read the driver's disk, and thousands of logs do not fit into the driver's
 memory, so the logs are read and sent in batches of limited size.
@@ -41,8 +41,8 @@ def follow_on_spark(
     take: Callable[[int, LogVerdict], None],
     look: Callable[[], None],
 ) -> None:
-    """Follow all logs; call `take` with each log's number and verdict, and `look` meanwhile. Raises SparkLostError or
-    UsageError if Spark fails; the verdicts up to then stay valid."""
+    """Follow all logs: call `take` with each log's number and verdict, and `look` again and again while Spark works.
+    Raises SparkLostError or UsageError if Spark fails; the verdicts that `take` has got by then are valid."""
     require_same(session, look)
     for parcels in _loads(_parcels(paths, take)):
         statistics = task_statistics(session.context)
@@ -75,7 +75,7 @@ def follow_load(
 
 
 def _parcels(paths: Sequence[Path], take: Callable[[int, LogVerdict], None]) -> Iterator[Parcel]:
-    """The logs that can be read, with their contents; `take` gets the verdicts on the unreadable logs."""
+    """Yield each readable log, packed for an executor; for any other log, call `take` with the verdict on it."""
     for number, path in enumerate(paths):
         try:
             wire = wire_observations(path)
@@ -96,7 +96,7 @@ def _parcels(paths: Sequence[Path], take: Callable[[int, LogVerdict], None]) -> 
 
 
 def _loads(parcels: Iterator[Parcel]) -> Iterator[list[Parcel]]:
-    """The logs in batches; each batch is sent as a whole."""
+    """Join logs into batches, each sent as a whole: at most MOST_AT_ONCE bytes, unless one log is larger."""
     load, weight = list[Parcel](), 0
     for parcel in parcels:
         if load and weight + len(parcel[2]) > MOST_AT_ONCE:
@@ -120,7 +120,7 @@ def _follow(parcel: Parcel, request: FollowRequest, statistics: TaskStatistics) 
 
 
 def record_of(log: LogVerdict) -> dict[str, object]:
-    """A verdict as executors return it: a dict of texts, lists of texts, and a truth value."""
+    """A verdict on a log as executors send it back: a dict of texts, lists of texts, and a truth value."""
     return {**vars(log), "verdict": log.verdict.value, "rejections": [list(lines) for lines in log.rejections]}
 
 

@@ -32,9 +32,7 @@ class TimeOverError(Exception):
 
 class Watch:
     """The clock while a log is followed. `line` is the current line, `possible` the number of states before it.
-
-    `report` takes the progress in words, and the seconds since the start.
-    """
+    `report` takes the progress in words, and the seconds since the start."""
 
     def __init__(
         self, seconds: float | None = None, report: Callable[[str, float], None] = lambda words, seconds: None
@@ -59,10 +57,8 @@ class TooManyError(Exception):
 
 
 class StateSet:
-    """The states of the model that are possible after an event. `largest` is the largest number of states so far.
-
-    All methods raise TooManyError, or TimeOverError at the time limit of `watch`; the states are then unchanged.
-    """
+    """The states of the model that are possible after an event. `largest` is the largest number of states so far. All
+    methods raise TooManyError, or TimeOverError at the time limit of `watch`; the states are then unchanged."""
 
     def __init__(self, instance: Instance, observed: Observed, most: int, watch: Watch) -> None:
         """Begin with the initial states that agree with the observation."""
@@ -83,10 +79,8 @@ class StateSet:
         self.states = states
 
     def take(self, steps: Sequence[Step], observed: Observed) -> bool:
-        """Take each of these steps in each state, and keep the results that agree with the observation.
-
-        Returns whether any result agrees; if none does, the states stay unchanged, so that the reason can be found.
-        """
+        """Take each of these steps in each state, and keep the results that agree with the observation. Returns whether
+        any result agrees; if none does, the states stay unchanged, so that the reason can be found."""
         states = self._collect(self._after(steps, observed))
         if states:
             self.states = states
@@ -229,7 +223,7 @@ def explain(
 
 
 def why_not_at_the_start(instance: Instance, variables: Variables, observed: Observed) -> tuple[Candidate, ...]:
-    """Why no initial state agrees with the observation."""
+    """Why initial states (the first MOST_EXPLAINED of them) disagree with the observation; each reason once."""
     starts = instance.initial_states[:MOST_EXPLAINED]
     return tuple(dict.fromkeys(Candidate("initially", _difference(variables, cells, observed)[0]) for cells in starts))
 

@@ -126,7 +126,7 @@ class Event:
 
 
 def actor_of(action: str) -> str | None:
-    """The parameter of an action that names the acting broker; None for the controller and for clients."""
+    """The name of the parameter of `action` that holds the acting broker; None if the controller or a client acts."""
     return ACTORS.get(action) or ACTORS.get(action.partition("_")[0])
 
 
@@ -135,7 +135,7 @@ ABSENT = {"seed": None, "model": MODELS[0], "note": ""}
 
 
 def line_of(line: Header | Event) -> str:
-    """A header or an event as a line of a log, with its newline."""
+    """A header or an event, spelled as a line of a log, with its newline."""
     items = {"schema": SCHEMA, **vars(line)} if isinstance(line, Header) else vars(line)
     return json.dumps({key: value for key, value in items.items() if ABSENT.get(key, ...) != value}) + "\n"
 
@@ -175,7 +175,8 @@ class Writer:
         self._write(line_of(header))
 
     def write(self, event: Event) -> None:
-        """Count an event, and write it unless it is left out. Raises UsageError if the write fails."""
+        """Count an event, and write it without what is left out at random: some arguments and variables, or the whole
+        event. Raises UsageError if the write fails."""
         self.events += 1
         shares = self._left_out
         if self._random.random() >= shares.missing:
@@ -219,7 +220,8 @@ class RunStart:
 
 @dataclass(frozen=True)
 class RunEvent:
-    """An event: the steps that it may record, the observed values, and how many events are missing directly before."""
+    """An event; the steps (actions with arguments) that it may record; the values observed after it; and how many
+    events are missing between the event and the line before."""
 
     line: int
     event: Event
@@ -322,7 +324,7 @@ def _entry_value(name: str, entry: Entry, value: object) -> int:
 
 
 def _expect(began: RunStart, model: str | None, protocol: str | None, values: Mapping[str, int]) -> None:
-    """Refuse a log of another model or configuration than the requested one."""
+    """Raise UnreadableError for a log of another model, protocol or configuration than was requested (None: any)."""
     if model not in (None, there := began.header.model):
         raise UnreadableError(f"it is a log of {there}, not of {model}; give --model {there}, with options for it")
     if protocol is not None and began.header.protocol != protocol:
@@ -350,7 +352,7 @@ class _Run:
         self.last = 0
 
     def happened(self, line: int, keys: Mapping[str, Any]) -> RunEvent:
-        """Read an event of the run. Raises UnreadableError."""
+        """The event that a line of the run records, from the line's JSON object (`keys`). Raises UnreadableError."""
         only(keys, EVENT_KEYS)
         run, number = get(keys, "run", str), get(keys, "number", int)
         if run != self.name:
@@ -412,7 +414,8 @@ class _Run:
         return [step for step in self.instance.steps if actor(step) == broker]
 
     def _note_actor(self, event: Event, arguments: dict[str, Any]) -> None:
-        """Set the argument that names the acting broker to the event's `broker`, or check that the two agree."""
+        """Set the parameter in `arguments` that names the acting broker to the event's `broker`. Raises UnreadableError
+        if the log has another broker there, or if no broker performs the action."""
         assert event.action is not None
         actor = actor_of(event.action)
         if actor is None and event.broker is not None:
@@ -432,7 +435,8 @@ class _Run:
 
 
 def _ordinals(argument: ArgumentRange, value: object) -> Iterable[int]:
-    """The numbers that an action's argument may have, given its `value` in the log; all numbers if `value` is None."""
+    """The values that an argument of an action may have: the one in the log (`value`), or all if `value` is None. A set
+    is a bit mask. Raises UnreadableError if `value` is of a wrong type or out of range."""
     name, elements = argument.parameter.name, argument.elements
     if value is None:
         return range(argument.count)

@@ -64,7 +64,7 @@ def content_of(path: Path, most: int) -> bytes | None:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[BinaryIO]:
-    """Open a regular file for reading; any OSError until it is closed becomes a UsageError."""
+    """Open a regular file for reading; until the file is closed, any OSError becomes a UsageError."""
     try:
         if path.exists() and not path.is_file():  # a pipe can be read only once
             raise UsageError(f"{path}: not a regular file; give a log that can be read")
@@ -75,7 +75,7 @@ def _opened(path: Path) -> Iterator[BinaryIO]:
 
 
 def parsed(line: bytes) -> dict[str, Any]:
-    """The object on a line. Raises UnreadableError."""
+    """The JSON object on a line of NDJSON. Raises UnreadableError."""
     if not line.strip():
         raise UnreadableError("the line is empty; remove it")
     try:
@@ -111,10 +111,8 @@ def _no_number(name: str) -> NoReturn:
 
 
 def get(keys: Mapping[str, Any], key: str, kind: type, *, absent: Any = ...) -> Any:
-    """The value of a key, or `absent` if the key is missing and `absent` is given. Raises UnreadableError.
-
-    The value has to be of exactly this type: true is not a number.
-    """
+    """The value of a key, or `absent` if the key is missing and `absent` is given. Raises UnreadableError if the key is
+    missing otherwise, or if the value is not of exactly the type `kind`: true is not a number."""
     if key not in keys:
         if absent is ...:
             raise UnreadableError(f'"{key}" is missing; docs/conformance.md describes the lines of a log')
@@ -126,13 +124,13 @@ def get(keys: Mapping[str, Any], key: str, kind: type, *, absent: Any = ...) -> 
 
 
 def kind_of(value: object) -> str:
-    """The type of a JSON value, in words."""
+    """The type of a JSON value, in words, such as "a whole number"."""
     kinds = {dict: "an object", list: "a list", str: "a text", int: "a whole number", bool: "true or false"}
     return "null" if value is None else kinds.get(type(value), "a number with a point")
 
 
 def only(keys: Mapping[str, Any], allowed: set[str]) -> None:
-    """Check that an object has only these keys, and that its note is a text. Raises UnreadableError."""
+    """Raise UnreadableError if an object has other keys than `allowed`, or a `note` that is not a text."""
     for key in keys:
         if key not in allowed:
             raise UnreadableError(f'"{key[:60]}" is not a key of this line; {nearest(key[:60], sorted(allowed))}')

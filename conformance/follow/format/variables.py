@@ -26,7 +26,8 @@ KEY = re.compile(r"([a-z_]+)((?:\[[0-9]{1,4}\])*)", re.ASCII)
 
 @dataclass(frozen=True)
 class Part:
-    """A variable or a part of it, such as one broker's log: its start in a state, and the sizes of its indices."""
+    """A variable of the model or a part of it, such as one broker's log: its first position in a state (`start`), and
+    the sizes of the indices that its key in the log leaves open."""
 
     layout: FieldLayout
     start: int
@@ -55,7 +56,7 @@ class Part:
         return read
 
     def spell_cell(self, value: int) -> Value:
-        """A single value in a log's form: true or false, the name of a member, null for none, or a number."""
+        """The value of one cell as a log spells it: true or false, the name of a member, null for none, or a number."""
         values = self.layout.field.values
         if values.is_flag:
             return bool(value)
@@ -64,7 +65,7 @@ class Part:
         return None if values.none and value == NONE else value
 
     def spell(self, cells: Sequence[int]) -> Value:
-        """These values of the model in a log's form: a single value, or lists nested by the remaining indices."""
+        """The cells of the part as a log spells them: one value, or lists nested by the open indices (`sizes`)."""
         return self._nested(self.sizes, [self.spell_cell(cell) for cell in cells])
 
     def _nested(self, sizes: Sequence[int], values: list[Value]) -> Value:
@@ -74,7 +75,7 @@ class Part:
         return [self._nested(sizes[1:], values[i * each : (i + 1) * each]) for i in range(sizes[0])]
 
     def read(self, value: object) -> Cells:
-        """The model's numbers for a part as a log has it: a value, or nested lists. Raises UnreadableError."""
+        """The values of the part's cells, from one value or nested lists in a log. Raises UnreadableError."""
         read_cell, cells = self.read_cell, []
         for value_of_cell in self._flat(value, self.sizes):
             cell = read_cell(value_of_cell)
@@ -129,7 +130,7 @@ class Variables:
         return Part(layout, start, sizes_left)
 
     def read(self, state: Mapping[str, object]) -> Observed:
-        """The observation that a `state` object of a log contains. Raises UnreadableError."""
+        """Read the values that an object `state` of a log has for its keys. Raises UnreadableError."""
         observed = []
         for key, value in state.items():
             part = self.part(key)
@@ -158,7 +159,7 @@ class Variables:
 
 
 def agrees(cells: Cells, observed: Observed) -> bool:
-    """Whether a state of the model has all observed values."""
+    """Whether a state of the model has all the observed values."""
     for start, values in observed:  # noqa: SIM110 - a loop, because logs are long
         if cells[start : start + len(values)] != values:
             return False

@@ -37,7 +37,7 @@ MOST_NAMES = 10_000
 
 @dataclass
 class Changes:
-    """An upper bound on the changes of leader and ISR up to a metadata line (compare script.py, `changes_required`)."""
+    """An upper bound on the changes of leader and ISR up to the line `last` (compare script.py, `changes_required`)."""
 
     bound: int = 0
 
@@ -97,8 +97,8 @@ class Outlook:
 
     @property
     def lost(self) -> tuple[int, Line] | None:
-        """The position and line of the first `send` whose record no later line shows: perhaps the record has
-        reached no broker."""
+        """The position and line of the first `send` whose record no later line shows: perhaps the record has reached no
+        broker. None: there is no such line."""
         return min(self._unseen.values(), key=lambda unseen: unseen[0], default=None)
 
     def take(self, line: Line) -> None:
@@ -148,8 +148,8 @@ class Outlook:
 
 
 def followed(lines: Iterable[Line], header: Header) -> Iterator[Line]:
-    """The lines that are followed online: all but remarks, the first start of the cluster, reassignments, and requests
-    for elections unless the header says that all requests have lines."""
+    """The lines that are followed online: all but remarks, the first start of the cluster, and reassignments. Requests
+    for elections are among them only if the header says that all requests have lines."""
     return since_start(
         line
         for line in lines
@@ -172,7 +172,7 @@ def outlook_of(path: Path, objects: Objects) -> Outlook:
 
 @dataclass
 class Past:
-    """A summary of the lines that were passed: what the steps before later lines depend on."""
+    """A summary of the passed lines: all of their content on which the model's steps before later lines depend."""
 
     position: int = 0
 
@@ -245,7 +245,8 @@ class Past:
         )
 
     def lines(self, window: Window, total_deaths: int, old: Iterable[Metadata]) -> Iterator[Line]:
-        """The passed lines on which later steps depend; their epochs and offsets count from the window's beginning."""
+        """The lines in `old`, and the other passed lines on which later steps of the model depend; their epochs and
+        offsets are counted from the window's beginning."""
         yield from old
         if self.newest is not None:
             deaths = total_deaths if self.newest.partition_epoch is None else 0
@@ -263,13 +264,13 @@ class Past:
 
 
 def is_earlier(line: Metadata, than: Metadata) -> bool:
-    """Whether a line shows an earlier leader epoch than another line."""
+    """Whether `line` shows an earlier leader epoch than the line `than`."""
     return than.leader_epoch is not None and line.is_before(than.leader_epoch)
 
 
 @dataclass(frozen=True)
 class Chunk:
-    """The next lines as a small recording, with the earlier and later lines on which their steps depend."""
+    """The next lines as a small recording, with the earlier and later lines on which the model's steps in it depend."""
 
     recording: Recording
 
@@ -290,10 +291,8 @@ class Chunk:
     """For each line, the number of records that it shows first, although no line sends them."""
 
     def joined(self, count: int) -> int:
-        """How many records of this chunk may have been sent when its first `count` lines are passed.
-
-        It counts the records of the `send` lines, and the records that only other lines show, up to the next `send`.
-        """
+        """How many records of this chunk may have been sent when its first `count` lines are passed: those of the
+        `send` lines among them, and those that lines before the next `send` show although no line sends them."""
         records = 0
         for at, (line, unsent) in enumerate(zip(self.original, self.unsent, strict=True)):
             if isinstance(line, Sent) and at >= count:
@@ -303,7 +302,7 @@ class Chunk:
 
 
 def next_chunk(lines: Sequence[Line], window: Window, past: Past, outlook: Outlook) -> Chunk:
-    """The chunk of as many of these next lines as the window has room for. Adds their records to the window."""
+    """Make a chunk of the first of these lines, as many as the window has room for; add their records to the window."""
     rewritten: list[Line] = []
     unsent: list[int] = []
     blocked: FalseLine | UnfitLine | None = None
@@ -344,7 +343,7 @@ def next_chunk(lines: Sequence[Line], window: Window, past: Past, outlook: Outlo
 
 
 def _old_views(lines: Sequence[Line], past: Past) -> list[Metadata]:
-    """For each earlier leader epoch that these lines show, the passed line that first named its leader."""
+    """For each leader epoch in these lines, except the newest: the passed line that first named the epoch's leader."""
     wanted = {line.leader_epoch for line in lines if isinstance(line, Metadata) and line.leader_epoch is not None}
     newest = None if past.newest is None else past.newest.leader_epoch
     leaders = [past.leaders[epoch] for epoch in sorted(wanted) if epoch in past.leaders and epoch != newest]
@@ -352,7 +351,7 @@ def _old_views(lines: Sequence[Line], past: Past) -> list[Metadata]:
 
 
 def _later(position: int, window: Window, past: Past, passed: Sequence[Line], outlook: Outlook) -> Iterator[Line]:
-    """The lines after the chunk on which its steps depend, such as the next line that names a leader."""
+    """The lines after the chunk on which the model's steps in it depend, such as the next line that names a leader."""
     newest = past.newest
     for line in passed:
         if isinstance(line, Metadata) and (newest is None or not is_earlier(line, newest)):

@@ -83,7 +83,7 @@ class Cost:
 
 @dataclass(frozen=True)
 class Online:
-    """What each verdict of following online has: recording, generation of the model, cost, and what was left out."""
+    """What each verdict on a recording followed online has: model generation, cost, and the possibilities left out."""
 
     path: Path
     generation: str
@@ -156,7 +156,8 @@ OnlineOutcome = Followed | RejectedOnline | UndecidedOnline
 
 @dataclass(frozen=True)
 class Kept:
-    """What the monitors of all states hold (search/monitor.py), in a form that the next chunk can use.
+    """What the monitors of all states hold, in a form that the next chunk can use. A monitor is kept with a state, and
+    remembers what the lines need of the path to the state (search/monitor.py).
 
     For each broker: the observed checkpoints of its process, by the recording's offsets; how many of them have occurred
     (`sighted`); and the high watermarks since the last of them, as a bit mask. For each record by its name: whether it
@@ -170,7 +171,7 @@ class Kept:
 
 
 def kept(monitor: Monitor, values: tuple[str, ...], offset: int, position: int, monitors: Words) -> Kept:
-    """Read the monitors of a chunk, whose window begins at `offset`, before the line at `position`."""
+    """What a chunk's monitors hold before its line at `position`; its window has records `values`, from `offset` on."""
     incarnations = monitor.incarnations[position]
     processes = [monitor.sightings.processes[replica][count] for replica, count in enumerate(incarnations)]
     return Kept(
@@ -182,7 +183,7 @@ def kept(monitor: Monitor, values: tuple[str, ...], offset: int, position: int, 
 
 
 def resumed(monitor: Monitor, values: tuple[str, ...], offset: int, position: int, before: Kept) -> Words:
-    """The monitors of a chunk whose lines before `position` are passed, with the content of `before`."""
+    """The monitors with which a chunk begins: the lines before `position` are passed; the rest is as in `before`."""
     count = len(before.sighted[0])
     monitors: Words = np.zeros(count, np.uint64)
     monitor.passed.write(monitors, np.full(count, position))
@@ -211,7 +212,7 @@ def _dropped(before: tuple[int, ...], now: tuple[int, ...]) -> int:
 
 
 def moved(before: Kept, guard: int) -> Kept:
-    """The monitors after the window has moved: high watermarks up to its new start, `guard`, become 0."""
+    """The content of the monitors after the window has moved to offset `guard`: high watermarks up to it become 0."""
 
     def shifted(held: Numbers) -> Numbers:
         low = (held & ((2 << guard) - 1)) != 0
@@ -259,7 +260,7 @@ def follow_online(
     report: Report = lambda words, seconds: None,
     announce: Callable[[str], None] = lambda message: None,
 ) -> OnlineOutcome:
-    """Decide whether a generation of the model explains a recording, in memory that does not grow with its length.
+    """Decide whether the generation `protocol` of the model explains a recording, in memory independent of its length.
 
     `values` are configuration entries and switches, as for `follow_recording`, except `retries`. Raises UsageError.
     """
@@ -292,8 +293,8 @@ def follow_online(
 
 
 def _with_remarks(outcome: OnlineOutcome, remarks: Sequence[Remark]) -> OnlineOutcome:
-    """The outcome with the unused contents of the recording. If an event that is not modelled occurs before a rejected
-    line or a loss, the outcome becomes undecided."""
+    """Add to the outcome what the recording contains beside its lines. The outcome becomes undecided if a remark names
+    an event that is not modelled, before the rejected line or the loss."""
     outcome = replace(outcome, unused=unused_in(remarks))
     line = outcome.lost if isinstance(outcome, Followed) else outcome.line
     unmodelled = next((remark for remark in remarks if remark.unmodelled), None)
@@ -347,7 +348,7 @@ class _Following:
             return self.ended("interrupt")
 
     def ended(self, why: str) -> UndecidedOnline:
-        """The outcome if a limit, or the user, ends the work before the next line."""
+        """The outcome if a limit, or the user, ends the work before the next line; `why` says which."""
         return UndecidedOnline(*self._common(), self.waiting[0] if self.waiting else None, why)
 
     def _run(self) -> OnlineOutcome:
@@ -368,7 +369,7 @@ class _Following:
                 return self._stuck(self.waiting[0], 0, ())
 
     def _next_chunk(self) -> tuple[int, Chunk]:
-        """Move the window, if possible; return the next chunk, and the number of records in the window before it."""
+        """Move the window, if possible; return the number of records that it then holds, and the next chunk."""
         for is_crowded in (False, True):
             if self.possible is not None:
                 self._move(is_crowded=is_crowded)
@@ -406,7 +407,7 @@ class _Following:
         return search
 
     def _go_on(self, chunk: Chunk, search: ChunkSearch, held: int) -> bool:
-        """Drop the lines that were passed, and keep the states after them; return False if no state is left."""
+        """Drop the passed lines, and keep the states that are possible after them; return whether there are any."""
         end, states, monitors = search.after()
         self.has_broken |= search.has_broken
         if not len(states):
@@ -464,7 +465,8 @@ class _Following:
         return self.outlook.path, self.instance.protocol.name, cost, self.window.unchecked, self.left_out
 
     def _without_lines(self, chunk: Chunk) -> OnlineOutcome:
-        """The verdict if the next line does not fit the window, or contradicts what is before the window."""
+        """The verdict on a chunk without lines: the next line does not fit the window (undecided), or contradicts what
+        is before the window (rejected, unless possibilities were left out)."""
         line, blocked = self.waiting[0], chunk.blocked
         self._note_lost_record()
         if isinstance(blocked, FalseLine) and self.left_out is None:
@@ -481,7 +483,7 @@ class _Following:
         return self._stuck(line, len(states), unmet)
 
     def _stuck(self, line: Line, possible: int, unmet: tuple[UnmetClaim, ...]) -> OnlineOutcome:
-        """The verdict if a line is true in no state that was followed."""
+        """The verdict if no followed state makes `line` true: rejected, or undecided if possibilities were left out."""
         self.is_stuck = True
         self._note_lost_record()
         if self.left_out is not None:
@@ -506,7 +508,7 @@ class _Following:
 
 
 def _distinct(states: Words, memory: Kept) -> Possible:
-    """The states with their monitors, each pair once."""
+    """The pairs of a state and the content of its monitor, each pair once."""
     columns = [*memory.sighted, *(held for held in memory.since if held is not None), *memory.elsewhere.values()]
     rows = np.column_stack([states, *(column.astype(np.uint64) for column in columns)])
     _, first = np.unique(rows, axis=0, return_index=True)

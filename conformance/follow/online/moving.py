@@ -76,7 +76,7 @@ class Table:
 
 
 def longest_move(table: Table, frozen: frozenset[int], *, is_crowded: bool) -> Move | None:
-    """The move that makes the last suitable settled record the guard; None: the window cannot move.
+    """The farthest sound move of the window, which makes a settled record its first, the guard; None: no move is sound.
 
     Unless the window is crowded, all states must agree on which records up to the guard are acknowledged.
     """
@@ -101,7 +101,7 @@ def _reference(table: Table) -> tuple[list[int], list[int]]:
 
 @dataclass
 class _Try:
-    """Finds out whether the window can move so that the record at the offset `guard` becomes its guard."""
+    """Finds out whether the window can move so far that its first record, the guard, is the one at offset `guard`."""
 
     table: Table
     frozen: frozenset[int]
@@ -147,7 +147,7 @@ class _Try:
         )
 
     def _logs(self) -> bool:
-        """Whether every log has the records and epochs of the reference up to the guard, as far as the log reaches."""
+        """Whether every log, as far as it reaches, has the records in `reference` and their epochs up to the guard."""
         end = self.guard + 1
         for replica in self.replicas:
             for name, wanted in (("log_record", self.reference), ("log_epoch", self.epochs)):
@@ -198,7 +198,7 @@ class _Try:
         return True
 
     def _records(self) -> bool:
-        """Whether the records up to the guard are sent, pending at no leader, and in no log or response behind it."""
+        """Whether the records up to the guard are sent, are pending at no leader, and occur nowhere after the guard."""
         table, last = self.table, self.reference[self.guard]
         if (table["next_record"] <= last).any() or (table["pending"][:, : last + 1] != NONE).any():
             return False
@@ -289,10 +289,9 @@ OF_RESPONSE = {
 
 
 def read_ahead(table: Table, frozen: frozenset[int]) -> None:
-    """Let brokers apply the metadata records that change only their positions in the metadata log (KRaft).
-
-    These are records older than what the broker knows, and changes of the ISR for a follower in the same leader epoch.
-    """
+    """Let brokers apply metadata records that only change a broker's position in the metadata log (KRaft): those older
+    than what the broker knows, and, at followers, changes of the ISR in the same leader epoch. `frozen` brokers apply
+    none."""
     if table.instance.configuration.CONTROLLER != Controller.KRAFT:
         return
     newest = table["controller_partition_epoch"].astype(int)
@@ -317,7 +316,7 @@ def read_ahead(table: Table, frozen: frozenset[int]) -> None:
 
 
 def drop_late_responses(table: Table) -> None:
-    """Drop responses to fetches from offsets before the guard, which no longer fit a log that holds the guard."""
+    """Drop responses to fetches from before the guard, the window's first record: no log that holds it can use them."""
     is_late = (table["fetch"] >= Fetch.ANSWERED) & (table["fetch_offset"] == 0)
     is_late &= (table["log_end_offset"] > 0)[:, :, None] & (table["is_truncating"] == 0)[:, :, None]
     for name, empty in OF_RESPONSE.items():

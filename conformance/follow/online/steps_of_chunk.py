@@ -57,7 +57,7 @@ class GuardedRules(Rules):
         return allowed
 
     def _is_chosen(self, before: Words, after: Words, replica: int) -> Truths:
-        """For each step, whether it makes this replica the leader of record, or a member of an ISR or proposed ISR."""
+        """For each step, whether it makes this replica the controller's leader, or adds it to a (proposed) ISR."""
         column = self.cells.column
         chosen: Truths = column(after, "controller_leader") == replica
         chosen |= column(after, "controller_isr", replica) > column(before, "controller_isr", replica)
@@ -78,9 +78,10 @@ SMALL_ROOM_BYTES = 1 << 20
 class ChunkSearch(ObservationSearch):
     """The search through one chunk: begins with the states before it, and finds the states after it.
 
-    `at` is the line before which states are searched, `peak` the largest number of states before one line, `total` the
-    number before all lines. With `keeping`, which judges a promise of the model, the search does not continue from
-    states that break this promise; `has_broken` says whether there were such states.
+    `at` is the line whose states are being searched: those in which it is not passed yet. `peak` is the largest number
+    of states of one line, `total` their number for all lines. If `keeping` is given, which judges a promise of the
+    model, the search does not continue from states that break this promise; `has_broken` says whether there were such
+    states.
     """
 
     room_bytes = SMALL_ROOM_BYTES
@@ -148,7 +149,7 @@ class ChunkSearch(ObservationSearch):
         self.total += store.count
 
     def _keep(self, states: Words) -> Truths:
-        """For each of these states, whether the search continues from it: it keeps the promise, if one is checked."""
+        """For each of these states, whether the search continues from it: it keeps the promise, or none is checked."""
         if self.promise is None:
             return np.ones(len(states), bool)
         kept = self.promise.keep(states)
@@ -176,7 +177,7 @@ class ChunkSearch(ObservationSearch):
         self.nodes.add(*self._split(rows), nothing, nothing)
 
     def _note_best(self) -> None:
-        """If few states wait before a late line of the chunk, remember them: the next chunk can begin at that line."""
+        """If few states wait, all before one late line of the chunk, remember them: the next chunk can begin there."""
         if len(self._waiting) == 1:
             line = next(iter(self._waiting))
             self._tidy(line, most=1)
@@ -187,9 +188,7 @@ class ChunkSearch(ObservationSearch):
 
     def after(self) -> tuple[int, Words, Words]:
         """The line (or the end) of this chunk where the next chunk can begin, and the states there, with monitors.
-
-        States that break the promise are left out.
-        """
+        States that break the promise are left out."""
         assert self._best is not None
         line, rows = self._best
         states, monitors = self._split(rows)

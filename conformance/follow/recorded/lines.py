@@ -62,7 +62,7 @@ class Passing(IntEnum):
 
 @dataclass(frozen=True)
 class Begins:
-    """The first offset and the first partition epoch of a recording. The fields of its lines are counted from them."""
+    """The first offset and the first partition epoch of a recording. The fields of its lines count from them."""
 
     offset: int = 0
     partition_epoch: int = 0
@@ -84,13 +84,14 @@ class LineReader:
         raise bad_line(self.path, self.number, f"{defect}; {cure}")
 
     def only(self, *allowed: str) -> None:
-        """Refuse keys that this kind of line does not have: a mistyped key would silently lose an observation."""
+        """Raise UsageError for keys that are neither `allowed` nor in all lines: a typo would lose an observation."""
         for key in self.keys:
             if key not in ("n", "t", "kind", "label", "from", *allowed):
                 self.refuse(f"unknown key {key!r}", f"lines of this kind have: {', '.join(dict.fromkeys(allowed))}")
 
     def value(self, key: str, is_right: Callable[[Any], bool], what: str, *, required: bool = False) -> Any:
-        """The value of a key; None if it is missing or null, but not required. `what` names right values in errors."""
+        """The value of a key; None if it is missing or null. Raises UsageError if the value is not right, or is missing
+        but `required`; `what` says in the error which values are right."""
         value = self.keys.get(key)
         if value is None and required:
             self.refuse(f"{key} is missing", f"give it: {what}")
@@ -110,7 +111,7 @@ class LineReader:
         return self.broker(key)
 
     def leader(self, key: str, *, required: bool = False) -> int | None:
-        """The leader's number; None if the value is -1 or, unless it is required, null. The key must be present."""
+        """The leader's number; None for -1 and, unless `required`, for null. Raises UsageError without the key."""
         kind = "the number of a broker, or -1"
         leader: int | None = self.value(key, lambda value: is_count(value) or value == -1, kind, required=required)
         if key not in self.keys:
@@ -212,7 +213,7 @@ class LineReader:
         return None if target is None else frozenset(target)
 
     def record(self, key: str) -> str:
-        """The value of the record that the line is about; NULL, a name, if the value is null."""
+        """The value of the record that the line is about; the constant NULL, a text, if the value is null."""
         if key not in self.keys:
             self.refuse(f"{key} is missing", "give it: the record")
         value = self.value(key, _is_value, "the record: a text, or null")
@@ -225,7 +226,8 @@ class LineReader:
 
 
 def said(kind: Callable[..., Any], key: str = "", **manner: Any) -> Any:
-    """Declares a field of a line: the LineReader method `kind` reads it from JSON, under `key` or the field's name."""
+    """Declares a field of a line. The LineReader method `kind`, with the options `manner`, reads the field from JSON,
+    under `key` or, if that is empty, under the field's name."""
     return field(metadata={"kind": kind, "key": key, "manner": manner})
 
 
@@ -337,18 +339,20 @@ class Line:
     # ------------------------------------------------------------------------------------------------ what it shows
 
     def all(self, *kinds: Callable[..., Any]) -> list[Any]:
-        """The values of all fields that these LineReader methods read, except None."""
+        """The values, except None, of all fields that are read by one of these LineReader methods."""
         values = (getattr(self, name) for name, _, kind, _ in self.keys() if kind in kinds)
         return [value for value in values if value is not None]
 
     def changed(self, changes: Mapping[Callable[..., Any], Callable[[Any], Any]]) -> Self:
-        """The line with changed values: `changes` has a function for the fields that a LineReader method reads."""
+        """A copy of the line with changed fields: `changes` maps a LineReader method to the function that changes the
+        values of the fields which that method reads."""
         old = {name: (getattr(self, name), kind) for name, _, kind, _ in self.keys() if kind in changes}
         new = {name: changes[kind](value) for name, (value, kind) in old.items() if value is not None}
         return replace(self, **new) if new else self
 
     def counts(self, *, has_all_requests: bool) -> bool:
-        """Whether the line is to be followed, because it says something about the state, a fault or a request."""
+        """Whether the line is followed, because it says something about the state, a fault or a request.
+        `has_all_requests`: every request has a line (see `Header`)."""
         return True
 
     @cached_property
@@ -382,7 +386,7 @@ class Line:
         return in_logs if self.held else self.named
 
     def lacks(self, value: str, offset: int | None) -> bool:
-        """Whether the line shows that a log lacks an acknowledged record; `offset` is its recorded offset, if known."""
+        """Whether the line shows a log without the record `value`, acknowledged at `offset` (None: not recorded)."""
         return False
 
     @property
@@ -396,7 +400,7 @@ class Line:
 
     @property
     def metadata_epoch(self) -> int | None:
-        """The leader epoch that the line shows, if the line is about the metadata of the cluster."""
+        """The leader epoch that the line shows; None if the line is not about the metadata of the cluster."""
         return None
 
     @property
@@ -406,12 +410,12 @@ class Line:
 
     @property
     def high_watermark_of(self) -> int | None:
-        """The broker whose high watermark or checkpoint the line shows, or that starts with one; None: no broker."""
+        """The broker whose high watermark or checkpoint the line shows, or which it starts; None: no broker."""
         return None
 
     @property
     def passing(self) -> Passing:
-        """When a path of the model passes the line."""
+        """When a path passes the line: as soon as it is true, at any time while it is, or by a step of the model."""
         return Passing.AT_ONCE
 
     # ----------------------------------------------------------------------------------------------- what it claims
@@ -421,13 +425,14 @@ class Line:
         yield from ()
 
     def rules(self, false: Sequence[Claim], states: Words, place: Place) -> Iterator[str]:
-        """Rules of Kafka that may explain a rejection of the line, as text: the claims in `false` hold in no state."""
+        """Rules of Kafka, in words, that may explain a rejection of the line: no state meets a claim in `false`."""
         yield from ()
 
     # ------------------------------------------------------------------------------------------------ in the window
 
     def in_window(self, window: Window) -> Line | None:
-        """The line counted from the window's start; None if it claims nothing there. Raises UnfitLine and FalseLine."""
+        """The line, counted from the window's start; None: it claims nothing there. Raises FalseLine if it contradicts
+        the part before the window, and UnfitLine if it cannot be checked."""
         return self.behind_window(window)
 
     def behind_window(self, window: Window) -> Line:
@@ -444,7 +449,7 @@ def _spelled(values: Sequence[object] | frozenset[int]) -> str:
 
 
 def _where(offsets: Sequence[int]) -> str:
-    """The offsets of records as text; empty if they are 0, 1, 2, ..."""
+    """The offsets of records as a text to append, such as " at 3 5"; empty if they are 0, 1, 2, ..."""
     return "" if list(offsets) == list(range(len(offsets))) else f" at {_spelled(offsets)}"
 
 
@@ -548,7 +553,8 @@ class Acked(Line):
         )
 
     def in_window(self, window: Window) -> Line | None:
-        """The line counted from the window's beginning; None for a settled record, if what is known of it agrees."""
+        """The line, counted from the window's start; None if its record is settled, and is acknowledged there in all
+        states. Raises FalseLine if the record is elsewhere or not acknowledged, and UnfitLine if this is not known."""
         if self.value in window.values[int(window.has_guard) :]:
             if self.offset is not None and window.has_guard and self.offset <= window.offset:
                 raise FalseLine(f"{self.value} is in no log at offset {self.offset}")
@@ -567,13 +573,14 @@ class Acked(Line):
         return None
 
     def leave(self, window: Window) -> None:
-        """If the record is settled, forget it: no line after its acknowledgement is compared with it."""
+        """If the record is settled (window.py), forget it: no line after its acknowledgement is compared with it."""
         window.settled.pop(self.value, None)
 
 
 @dataclass(frozen=True)
 class Disk(Line):
-    """The content of a broker's disk: its log, and, if recorded, its epochs and its checkpointed high watermark."""
+    """The content of a broker's disk: its log and, if recorded, the leader epochs of its records, its epoch cache, and
+    the checkpoint of its high watermark."""
 
     broker: int = said(LineReader.replica)
     log: tuple[str, ...] = said(LineReader.log)
@@ -674,7 +681,8 @@ class Disk(Line):
             )
 
     def in_window(self, window: Window) -> Disk:
-        """The line with the log from the window's beginning on; the part before it is compared with digests."""
+        """The line with the log from the window's start on; the records before it are compared with digests of the
+        settled records. Raises FalseLine if they differ, and UnfitLine for an unknown record."""
         for value in self.log[window.offset :]:
             if value not in window.values:
                 raise UnfitLine(f"{value} is on disk before a line sends it")
@@ -770,7 +778,7 @@ class Metadata(Line):
             yield place.members("the replicas are", "is_assigned", self.replicas)
 
     def _old_view(self, place: Place) -> Iterator[Claim]:
-        """The claim of a line about an earlier epoch: earlier lines show the same leader for this epoch."""
+        """For a line about a past epoch: a claim that is always false, if an earlier line names another leader."""
         for earlier in place.earlier:
             if not isinstance(earlier, Metadata) or earlier.leader_epoch != self.leader_epoch:
                 continue
@@ -805,7 +813,7 @@ class Metadata(Line):
 
 @dataclass(frozen=True)
 class View(Line):
-    """A broker, or the controller (None), shows this leader of this epoch; there may be later epochs already."""
+    """The broker, or the controller (None), shows that an epoch has this leader. By then, there may be later epochs."""
 
     broker: int | None = said(LineReader.broker, required=False)
     leader: int | None = said(LineReader.leader, required=True)
@@ -844,7 +852,7 @@ class View(Line):
                     return
 
     def in_window(self, window: Window) -> None:
-        """None: the line shows what a broker knows, but the window drops metadata that all brokers have received."""
+        """None: the line counts as unchecked, because the window drops metadata that all brokers have received."""
         window.leave_out(self.number)
 
 
@@ -867,7 +875,7 @@ class HighWatermark(Line):
         yield place.cell(says, ("high_watermark", place.names.replica(self.broker)), self.high_watermark)
 
     def rules(self, false: Sequence[Claim], states: Words, place: Place) -> Iterator[str]:
-        """The rule that says what a high watermark is; and, if it fits these states, the rule that holds it back."""
+        """The rule that says what a high watermark is; and, if it explains these states, that HW_MINISR_GATE is off."""
         yield (
             "rule: a leader's high watermark is the smallest log end that it knows of its ISR's members, and a"
             " follower's is that of the leader's last answer, at most its log end"
@@ -885,7 +893,8 @@ class HighWatermark(Line):
             )
 
     def in_window(self, window: Window) -> HighWatermark:
-        """The line counted from the window's start; a value before it is compared with the known high watermark."""
+        """The line, counted from the window's start. An earlier high watermark becomes 0, after a comparison with the
+        remembered one of the broker, if any. Raises FalseLine if they differ."""
         if window.shows(self.high_watermark):
             return replace(self, high_watermark=self.high_watermark - window.offset)
         short = window.short(self.broker)
@@ -910,7 +919,7 @@ class LogEnd(Line):
 
     @classmethod
     def read(cls, reader: LineReader) -> Line:
-        """Read the line from JSON, without the last record's epoch if no record from the first offset on is shown."""
+        """Read the line from JSON; drop the last record's epoch if the log ends at the recording's first offset."""
         line = super().read(reader)
         return line if any(line.all(LineReader.offset)) else line.changed({LineReader.epoch: lambda epoch: None})
 
@@ -929,7 +938,8 @@ class LogEnd(Line):
             )
 
     def in_window(self, window: Window) -> LogEnd:
-        """The line counted from the window's start; a log end before it is compared with the short log's end."""
+        """The line, counted from the window's start. An earlier log end becomes 0, after a comparison with the
+        remembered one of the broker. Raises FalseLine if they differ."""
         if window.shows(self.log_end_offset):
             epoch = self.last_epoch
             if window.has_guard and self.log_end_offset == window.offset + 1 and epoch is not None:
@@ -955,7 +965,8 @@ class Records(Line):
         return (self.offsets[0], self.offsets[-1] + 1) if self.offsets else ()
 
     def in_window(self, window: Window) -> Line | None:
-        """The line with its records from the window's start on; earlier records are compared with settled records."""
+        """The line with its records from the window's start on, or None without such records; earlier records are
+        compared with the settled ones. Raises FalseLine if they differ, and UnfitLine for an unknown record."""
         offsets, records = window.since_guard(self.number, self.records, self.offsets)
         changes: dict[Callable[..., Any], Callable[[Any], Any]] = {
             LineReader.records: lambda _: records,
@@ -968,9 +979,7 @@ class Records(Line):
 @dataclass(frozen=True)
 class Holds(Records):
     """A broker has these records at these offsets, with these leader epochs, if known, as its answer to a fetch shows.
-
-    The line says nothing about other records of the broker.
-    """
+    The line says nothing about other records of the broker."""
 
     broker: int = said(LineReader.replica)
     records: tuple[str, ...] = said(LineReader.records)
@@ -1201,7 +1210,7 @@ class Fault(Line):
         )
 
     def leave(self, window: Window) -> None:
-        """After a start, forget the high watermark of a short log: the broker may start with an earlier one."""
+        """After a start, forget the broker's high watermark before the window: it may start with an earlier one."""
         if self.what is FaultKind.START:
             window.forget_high_watermark(self.broker)
 
@@ -1398,10 +1407,8 @@ def begins_of(path: Path, number: int, keys: Mapping[str, Any]) -> Begins:
 
 
 def is_observation(line: bytes) -> bool:
-    """Whether the first line of a file begins a recording of observations, that is, has a known kind.
-
-    Event logs begin with the version of their schema.
-    """
+    """Whether the first line of a file begins a recording of observations, that is, has a known kind. Event logs begin
+    with the version of their schema."""
     try:
         keys = parsed(line)
     except UnreadableError:

@@ -109,7 +109,7 @@ class Recording(Names):
 
     @property
     def unmodelled(self) -> Remark | None:
-        """The first line about an event that is not modelled."""
+        """The first remark about an event that is not modelled, or None."""
         return next((line for line in self.remarks if line.unmodelled), None)
 
     @property
@@ -140,7 +140,8 @@ class Recording(Names):
         return replace(self, lines=lines, values=tuple(value for value in self.values if value in named))
 
     def without_reassignments(self, why: str) -> Recording:
-        """The recording without lines about reassignments, which the model lacks; `why` says what is not modelled."""
+        """The recording without its lines about reassignments, which the model lacks. For each request, a remark is
+        added that says what is not modelled (`why`)."""
         kept = [line for line in self.lines if not line.is_about_reassignments]
         lines = tuple(replace(line, replicas=None) if isinstance(line, Metadata) else line for line in kept)
         requests = [line for _, line in self.claims(Reassignment)]
@@ -216,7 +217,7 @@ class Consistency:
         self._conditions[line.broker] = (BECOMES.get(line.what, condition), line.number)
 
     def produce(self, line: Line) -> None:
-        """Note the acks of a producer. Raises UsageError if an earlier line shows different acks."""
+        """Note the acks that the line shows, if any. Raises UsageError if an earlier line shows different acks."""
         for acks in line.all(LineReader.acks):
             if self.acks not in (None, acks):
                 defect = f"acks={acks.spelling} after acks={self.acks.spelling} at line {self._acks_line}"
@@ -225,7 +226,7 @@ class Consistency:
                 self.acks, self._acks_line = acks, line.number
 
     def without_epoch(self, line: Metadata | None) -> None:
-        """Refuse this metadata line without an epoch, since other lines have epochs. Raises UsageError."""
+        """Raise UsageError for `line`, a metadata line without epoch while others have epochs; None: no such line."""
         if line is not None:
             defect = "leader_epoch is missing, but other lines have epochs; give it in every metadata line, or in none"
             raise bad_line(self.path, line.number, defect)
@@ -302,8 +303,9 @@ def _first_replicas(path: Path, claims: list[Line], header: Header) -> frozenset
 
 
 def _brokers(path: Path, claims: list[Line], header: Header, consistency: Consistency) -> set[int]:
-    """The replicas: the brokers in disk lines, in the metadata, in requests that reassign the partition, or in the
-    header. Faults may name other brokers."""
+    """The brokers that are replicas at some time, by the header, disk lines, metadata or requests; faults may name
+    other brokers in the metadata. Raises UsageError if no line names a replica, if a fault is of an unknown broker, or
+    if a replica's condition excludes its fault (`consistency`)."""
     replicas = set(header.replicas).union(*(line.replica_brokers for line in claims))
     for request in requests_in(claims):
         replicas |= request.target if request.target is not None and not request.is_refused else set()
@@ -426,7 +428,7 @@ class _OwnNames:
             self.next[Acked][value] = self._in_turn(value, open_ones, len(offsets))
 
     def _in_turn(self, value: str, offsets: Sequence[int], shown: int) -> Iterator[str]:
-        """The names of the records at these offsets, and then of the records that no line shows at an offset."""
+        """The names of the value's records at these offsets, then of its records that no line shows at an offset."""
         unseen = (self._own(f"{value}#{number}") for number in count(shown + 1))
         return chain((self._at(value, offset) for offset in offsets), unseen)
 
@@ -439,7 +441,7 @@ class _OwnNames:
         return name
 
     def renamed(self, lines: Sequence[Line]) -> Iterator[Line]:
-        """The lines with these names; a record's second acknowledgement, or late `send` line, becomes a remark."""
+        """The lines with distinct names; a record's second acknowledgement, or late `send` line, becomes a remark."""
         shown: set[str] = set()
         acked: set[str] = set()
         for line in lines:
@@ -483,7 +485,7 @@ def unknown_requests(recording: Recording) -> list[Batch]:
 
 
 def ways(recording: Recording, requests: Sequence[Batch]) -> Iterator[Recording]:
-    """The recording once for each set of these requests that may be lost: first all, then none, then some of them."""
+    """The recording without the records of each set of these requests that may be lost: all, then none, then some."""
     yield _without(recording, requests)
     if requests:
         yield recording
@@ -523,7 +525,7 @@ def folded(recording: Recording) -> Recording | None:
 
 
 def _places(recording: Recording) -> dict[str, int]:
-    """The offset of each record that all lines show at the same offset, where no line shows a different record."""
+    """The offset of each record that all lines show at one offset, if no line shows another record at that offset."""
     offsets: defaultdict[str, set[int]] = defaultdict(set)
     values: defaultdict[int, set[str]] = defaultdict(set)
     for line in recording.lines:
@@ -547,7 +549,7 @@ def _is_together(recording: Recording, earlier: str, later: str, places: Mapping
 
 
 def _follows(recording: Recording, kind: type[Sent | Acked], earlier: str, later: str) -> bool:
-    """Whether the later record's line of this kind directly follows the earlier record's, or no such line exists."""
+    """Whether the later record's line of this kind directly follows the earlier record's, or neither record has one."""
     positions = {line.value: at for at, line in recording.claims(kind) if line.value in (earlier, later)}
     return not positions or (len(positions) == 2 and positions[later] == positions[earlier] + 1)
 

@@ -39,7 +39,7 @@ def has_kraft(instance: Instance) -> bool:
 
 @dataclass(frozen=True)
 class Bits:
-    """A bit field of a monitor (search/monitor.py): the number of its lowest bit, and its width."""
+    """A bit field of a monitor, the 64 bits beside a state (search/monitor.py): its lowest bit, and its width."""
 
     shift: int
     width: int
@@ -77,7 +77,7 @@ class Cells:
         return place.offset + position
 
     def pattern(self, values: Mapping[Variable, int | None]) -> tuple[Words, Words]:
-        """A mask of the bits of these variables in a packed state, and the bits that their values set (None: all 0)."""
+        """Two packed states: one with all bits of these variables, one with the bits of their values (None: no bit)."""
         masks, words = [0] * self.layout.words, [0] * self.layout.words
         for (name, *index), value in values.items():
             bits = self.layout.bits[self.place(name, *index)]

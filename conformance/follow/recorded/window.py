@@ -20,7 +20,8 @@ MOST_RECENT = 1_000
 
 @dataclass(frozen=True)
 class Short:
-    """A log that ends before the guard: length and high watermark (None: states differ), as offsets before the move."""
+    """A log that ends before the guard, the window's first record: its length and its high watermark (None: the states
+    differ), as offsets in the window before it moved."""
 
     length: int
     high_watermark: int | None
@@ -78,7 +79,7 @@ class Digests:
 
 
 class Prefix:
-    """All settled records, from the first one on, as digests."""
+    """All settled records, which can no longer change, from the first one on, as digests."""
 
     def __init__(self) -> None:
         self._values, self._epochs = blake2b(digest_size=16), blake2b(digest_size=16)
@@ -104,10 +105,8 @@ def _digest(items: Sequence[str | int]) -> bytes:
 
 
 class Window:
-    """The window. `values` are its records, by number; if `has_guard`, the first of them is the guard.
-
-    `offset`, `epoch` and `partition_epoch` are the recording's numbers for 0 in the window.
-    """
+    """The window. `values` are its records, by number; if `has_guard`, the first of them is the guard. `offset`,
+    `epoch` and `partition_epoch` are the recording's numbers for 0 in the window."""
 
     def __init__(self, brokers: tuple[int, ...], first_epoch: int, records: int) -> None:
         self.brokers = brokers
@@ -128,7 +127,7 @@ class Window:
     # --------------------------------------------------------------------------------------------------- the moves
 
     def move(self, by: Move) -> None:
-        """Move the window, and remember the settled records and short logs that are now before it."""
+        """Move the window, and remember what is now before it: settled records, and logs that end before the guard."""
         records = zip(by.numbers, by.number_epochs, strict=True)
         settled = [(self.values[number], epoch + self.epoch) for number, epoch in records]
         if self.has_guard:
@@ -159,7 +158,7 @@ class Window:
         return ShortLog(length, mark + self.offset if mark is not None and is_shown else None, digests[length])
 
     def pass_line(self, number: int) -> None:
-        """Note that a line was passed: the line is counted if a part of it was not checked."""
+        """Count a line that was passed, if a part of it was not checked."""
         self.unchecked += number in self._unchecked
         self._unchecked.discard(number)
 
@@ -168,7 +167,7 @@ class Window:
         self._unchecked.add(number)
 
     def forget_high_watermark(self, broker: int) -> None:
-        """Forget the high watermark of a broker with a short log, because it may restart with an earlier one."""
+        """Forget the high watermark of a broker whose log ends before the guard: it may restart with an earlier one."""
         if broker in self.brokers and (replica := self.brokers.index(broker)) in self.shorts:
             self.shorts[replica] = replace(self.shorts[replica], high_watermark=None)
 
@@ -180,15 +179,15 @@ class Window:
         return {*self.values, *self.settled, *self.recent.values()}
 
     def shows(self, offset: int) -> bool:
-        """Whether the window shows this offset exactly: it is not before the guard, or there is no guard."""
+        """Whether the window tells this offset from others: it is after the guard's offset, or there is no guard."""
         return not self.has_guard or offset > self.offset
 
     def short(self, broker: int) -> ShortLog | None:
-        """What is known of a broker's log if it ends before the guard; otherwise None."""
+        """What is known of a broker's log if it ends before the guard, the window's first record; otherwise None."""
         return self.shorts.get(self.brokers.index(broker))
 
     def check_short(self, broker: int, log: Sequence[str], epochs: Sequence[int] | None) -> None:
-        """Check that a broker's log ends before the guard, and has these records. Raises FalseLine."""
+        """Raise FalseLine unless a broker's log ends before the guard, and has these records and, if given, epochs."""
         short = self.short(broker)
         if short is None:
             raise FalseLine(f"the log of broker {broker} has more than {self.offset} records")
@@ -198,7 +197,7 @@ class Window:
             self._check(log, epochs, short.digests)
 
     def check_prefix(self, log: Sequence[str], epochs: Sequence[int] | None) -> None:
-        """Check that a log begins with the settled records up to the guard. Raises FalseLine."""
+        """Raise FalseLine unless a log begins with the settled records up to the guard and, if given, their epochs."""
         self._check(log[: self.offset + 1], epochs, self.prefix.digests)
 
     @staticmethod
@@ -210,7 +209,7 @@ class Window:
             raise FalseLine(f"no log has these leader epochs at the offsets below {length}")
 
     def check_guard(self, epoch: int | None) -> None:
-        """Check that the guard has this leader epoch. Raises FalseLine."""
+        """Raise FalseLine unless the guard, the window's first record, has this leader epoch."""
         if epoch != self.guard_epoch:
             raise FalseLine(f"the epoch of the record at offset {self.offset} is {self.guard_epoch}")
 
@@ -224,10 +223,8 @@ class Window:
     def since_guard(
         self, number: int, records: Sequence[str], offsets: Sequence[int]
     ) -> tuple[tuple[int, ...], tuple[str, ...]]:
-        """The offsets and records of a line from the guard on; earlier records are compared with the settled records.
-
-        Raises FalseLine, and UnfitLine.
-        """
+        """The offsets and records of a line from the guard on. Raises FalseLine if an earlier record differs from the
+        settled one, and UnfitLine if the window lacks a later record."""
         kept: list[tuple[int, str]] = []
         for offset, value in zip(offsets, records, strict=True):
             if offset < self.offset:

@@ -108,7 +108,8 @@ class Clients:
             return  # the producer knows a later leader, or too many of its requests are in flight
 
     def _unacknowledged(self) -> list[int]:
-        """The first request for each unacknowledged record that has a sequence number in the producer's epoch."""
+        """The number of the first request for each unacknowledged record that has a sequence number in the producer's
+        present epoch."""
         producer, sent = self._producer()
         latest = {payload: stamps[-1][0] for payload, stamps in producer.numbered}
         now = len(producer.identities) - 1
@@ -132,7 +133,7 @@ class Clients:
         self._done("drop" if is_lost else "deliver", message)
 
     def _send(self, number: int, *, is_lost: bool) -> Message:
-        """Deliver a request, or lose it; give the request up if the model's producer cannot wait for its answer."""
+        """Deliver or lose a request, and return it; give it up if the model's producer cannot wait for its answer."""
         _, sent = self._producer()
         request = sent[number].request
         message = next(sent_request for sent_request in self._cluster.messages() if sent_request.number == request)
@@ -194,7 +195,7 @@ class Clients:
             self.stopped.add(consumer)
 
     def _fetch(self, consumer: int, broker: int, rack: int | None = None) -> None:
-        """Let a consumer, in the rack of the broker `rack` (None: no rack), fetch one record, or all that there are."""
+        """Let a consumer fetch one record, or all, at random, in the rack of the broker `rack` (None: in no rack)."""
         most = self._random.choice([1, None])
         self._cluster.consume(broker, reader_of(consumer), self._isolation, most, rack)
         deliver_all_of(self._cluster, reader_of(consumer))

@@ -122,7 +122,7 @@ def starts_to_fetch(act: Act, before: Moment, after: Moment) -> tuple[int, int] 
 
 
 def diverging_at(moment: Moment, broker: int, source: int) -> bool:
-    """Whether a broker has to truncate its log by a response of the leader `source`, and has not done so yet."""
+    """Whether a response of the leader `source` has told a broker to truncate its log, and it has yet to do so."""
     return any(fetcher.source == source and fetcher.diverging for fetcher in moment.view.brokers[broker].fetchers)
 
 
@@ -174,9 +174,7 @@ def _effect_of(answer: messages.FetchResponse, there: int, source: int, after: M
 
 def _about_isr(message: Message, before: Moment) -> MappedEvent | None:
     """The action in which the controller handles a leader's request about the ISR, or the controller's answer arrives.
-
-    None for refusals, and for messages of or to an earlier process of the broker: the model lacks these messages.
-    """
+    None for a refusal (unless of ineligible members), and for a request of an earlier process: the model lacks them."""
     if isinstance(message.payload, messages.AlterIsrRequest):
         sender = before.view.brokers[int(message.source)]
         is_earlier = sender.is_up and sender.process != message.source_process
@@ -200,7 +198,7 @@ def _produced(
 
 
 def _numbered(message: Message, before: Moment, after: Moment) -> tuple[MappedEvent, ...]:
-    """The actions of an idempotent producer's request, which a broker has handled, or which was lost."""
+    """The model's actions for a request of an idempotent producer that a broker has handled, or that was lost."""
     assert isinstance(message.payload, messages.ProduceRequest)
     assert isinstance(message.destination, int)
     there, record = message.destination, after.numbers[message.payload.payload]
@@ -301,7 +299,8 @@ def map_kraft_event(act: Act, before: Moment, after: Moment) -> MappedEvent | No
 
 
 def _beaten(broker: int, before: Moment, after: Moment) -> MappedEvent | None:
-    """The action of a broker's heartbeat, or None. The answer that lets the broker stop arrives in the same act."""
+    """The model's action for a broker's heartbeat, or None. An answer that lets the broker stop arrives in the same act
+    as the heartbeat."""
     if before.view.brokers[broker].is_up and not after.view.brokers[broker].is_up:
         return MappedEvent("broker_shuts_down", broker=broker)
     if before.projected["is_fenced"][broker] and not after.projected["is_fenced"][broker]:
@@ -328,10 +327,8 @@ def begins_shutdown(event: MappedEvent, before: Moment) -> bool:
 
 
 def is_void_in_model(message: Message, proposals: Mapping[int, messages.AlterIsrRequest]) -> bool:
-    """Whether the model lacks this answer to a leader's request for another ISR.
-
-    The model lacks refusals, except for ineligible members, and answers that come with a new leader epoch.
-    """
+    """Whether the model lacks this answer to a leader's request for another ISR. The model lacks refusals, except for
+    ineligible members, and answers that come with a new leader epoch."""
     payload = message.payload
     if not isinstance(payload, messages.AlterIsrResponse) or message.in_reply_to is None:
         return False

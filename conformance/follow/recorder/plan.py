@@ -174,7 +174,7 @@ class Plan(RunsPlan):
 
     @property
     def budgets(self) -> Mapping[str, int]:
-        """How often each of these actions may occur in one run; actions that are not named have no limit."""
+        """For each action, or group of actions, with a limit: how often it may occur in one run."""
         has = self.configuration
         return {
             "broker_crashes": has.crashes,
@@ -230,10 +230,8 @@ class Plan(RunsPlan):
         return switches_of(self._instance({**self._given(is_switch=False), **self.switches}))
 
     def _given(self, *, is_switch: bool) -> dict[str, int | str]:
-        """The given entries or, if `is_switch`, switches, as a header has them; with an idempotent producer's bounds.
-
-        An idempotent producer has as many requests in flight as leaders remember batches (1 in 0.11, 5 since 1.0).
-        """
+        """The given entries or, if `is_switch`, switches, as a header has them. An idempotent producer's bounds are
+        among the entries: it has as many requests in flight as leaders remember batches (1 in 0.11, 5 since 1.0)."""
         entries = registry.load("kafka")[0].entries
         entries_given = {}
         for name, value in self.given.items():

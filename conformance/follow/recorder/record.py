@@ -149,7 +149,8 @@ class RecordedRun:
     # -------------------------------------------------------------------------------------------------- observation
 
     def moment(self) -> Moment:
-        """The present state. A record is numbered when it reaches a broker; a broker's response acknowledges it."""
+        """The present state. A record gets its number when a request for it reaches a broker, and counts as
+        acknowledged when a broker responds."""
         view = self.cluster.observe()
         self.note_answers(view)
         self.observer.note(view)
@@ -271,7 +272,7 @@ class RecordedRun:
             self.write(event)
 
     def note_budget(self, kind: str, *, is_spent: bool) -> None:
-        """Count a step that may occur only `budgets[kind]` times; if it occurs more often, the run ends."""
+        """If `is_spent`, count a step of this kind; end the run if it occurs more often than `budgets[kind]` times."""
         self.taken[kind] = self.taken.get(kind, 0) + is_spent
         self.is_over |= self.taken[kind] > self.plan.budgets[kind]
 
@@ -296,7 +297,7 @@ class RecordedRun:
         return is_changed_too_often or longest > has.log_size or max(epochs, default=1) > has.producer_epochs
 
     def keep_from_differing(self) -> None:
-        """Perform at once the acts that prevent behaviours which the model lacks (ModelGap)."""
+        """Perform at once the acts without which the cluster would do something that the model lacks (ModelGap)."""
         allowed, before = self.plan.allowed, self.before.view.brokers
         self.clients.answer_producer()
         self.finish_exchanges_about_isr()
@@ -322,7 +323,8 @@ class RecordedRun:
                         self.break_connection(new.number, thread.source)
 
     def is_void(self, thread: FetcherView, old: BrokerView) -> bool:
-        """Whether the model drops this fetcher's outstanding fetch, because the broker has entered a new epoch."""
+        """Whether the model drops the outstanding fetch of the fetcher `thread`, because its broker, which was in the
+        state `old`, has entered a new epoch."""
         switches = self.plan.protocol_switches()
         if switches.TRUNC is Truncation.ON_FETCH:
             return switches.RESPONSE_EPOCH_MATCHED
@@ -375,7 +377,8 @@ class RecordedRun:
             self.cluster.drop(response.number)
 
     def number_a_record(self, act: Act) -> str | None:
-        """If this act delivers or loses a record's first request, number the record; return its payload, or None."""
+        """If this act delivers or loses a record's first request, number the record and return its payload; otherwise
+        return None."""
         message = act.arguments[0] if act.arguments else None
         request = message.payload if isinstance(message, Message) else None
         if isinstance(request, messages.ProduceRequest) and request.payload not in self.numbers:
@@ -462,7 +465,8 @@ class RecordedRun:
         self.write(MappedEvent(action, broker=broker, checkpoint=checkpoint))
 
     def note_that_it_was_noticed(self, broker: int, former: ControllerView) -> None:
-        """If the controller noticed the end of a process only by the broker's restart, record how it handled this."""
+        """If only the broker's restart has shown the controller that the broker's process had ended, record the
+        controller's reaction. `former` is the controller's state before the restart."""
         if not self.plan.asks_controller or self.plan.has_kraft:
             return
         controller = self.before.view.controller
@@ -596,7 +600,8 @@ class ObservedRun(RecordedRun):
         self.before = Moment(after, {}, {})
 
     def see_controller(self, after: ClusterView, before: ClusterView | None = None) -> None:
-        """If leader or ISR has changed, add a line about it, after a line about the leader's request, if any."""
+        """If leader or ISR has changed, add a metadata line; before it, if a leader's request caused the change, a line
+        about the request."""
         now = after.controller
         was = None if before is None else before.controller
         if was is None or (was.leader, was.leader_epoch, was.isr) != (now.leader, now.leader_epoch, now.isr):

@@ -106,7 +106,7 @@ class TransactionsPlan(RunsPlan):
 
     @cached_property
     def entries(self) -> dict[str, int]:
-        """The model's configuration entries and switches that do not have the protocol's default. Raises UsageError."""
+        """The configuration entries and switches that are given, or have a default here. Raises UsageError."""
         entries = MODEL.entries
         if strange := [name for name in self.given if name not in entries]:
             raise UsageError(f"transactions has no entry or switch {strange[0]}; {nearest(strange[0], entries)}")
@@ -126,7 +126,7 @@ class TransactionsPlan(RunsPlan):
         return self.instance.configuration
 
     def spelled(self, *, is_switch: bool) -> dict[str, int | str]:
-        """The switches, or the other entries of the configuration, as a header writes them."""
+        """The switches among `entries` if `is_switch`, otherwise the others, as a header writes them."""
         return {
             name: value if MODEL.entries[name].values is None else spell(MODEL.entries[name], value)
             for name, value in self.entries.items()
@@ -217,7 +217,8 @@ class RandomActs(Acts):
         return not self._is_fenced(producer) or not self._keeps_out(ModelGap.FENCED_PRODUCER_GOES_ON)
 
     def _takes_abort_for_its_own(self, producer: TransactionalProducer) -> bool:
-        """Whether the coordinator (TV2), by the epoch, takes its own abort for one that this producer requested."""
+        """Whether the coordinator, with TV2 (transactions version 2), judging by the epoch, takes its own abort for one
+        that this producer requested."""
         is_raised = producer.producer_epoch + 1 == self.durable.producer_epoch
         return self._tv2 and is_raised and self.durable.state in ABORTED
 
@@ -482,7 +483,7 @@ class RandomActs(Acts):
         return perform
 
     def _late_copy_arrives(self, number: int) -> Step:
-        """Let a late copy of a message arrive; the model has no such copies."""
+        """Let a late copy of a message arrive; return the step that it stands for. The model lacks such copies."""
         step = self._late_copies.pop(number)
         if self.is_in_flight(number):
             self.system.deliver(number)
@@ -546,7 +547,7 @@ class TransactionsRun:
             before = after
 
     def _write(self, step: Step | None, observed: Observed) -> None:
-        """Write an event; if no step is known, the event has no action, only variables."""
+        """Write an event with these variables; without a step, the event has no action."""
         self._events += 1
         action, ordinals = step or (None, ())
         instance, arguments = self._plan.instance, {}
@@ -575,7 +576,7 @@ class TransactionsRun:
 
 
 def _by_key(variables: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    """The values by log keys. A variable has one key; but a variable of late markers has a key for each partition."""
+    """The variables' values, each with its log key; a variable of late markers gives one value for each partition."""
     for name, value in variables.items():
         if name in LATE_MARKER:
             yield from ((f"{name}[{partition}]", cells) for partition, cells in enumerate(value))

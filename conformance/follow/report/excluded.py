@@ -58,7 +58,7 @@ CHANGING = ("may_change_record", "may_lose_member", "may_change_leader")
 
 
 def forbidden(script: Script, position: int, step: Step, cells: Cells, after: Cells) -> str | None:
-    """What forbids a step in a state before the line at this position of the script; None if no reason is known."""
+    """What forbids a step from `cells` to `after` before the line at `position` of the script; None: unknown."""
     instance = script.instance
     if take(instance, cells, step) is None:
         return _by_guard(instance, cells, step)
@@ -74,7 +74,7 @@ def _by_guard(instance: Instance, cells: Cells, step: Step) -> str:
 
 
 def _bound(s: State, guard: FalseGuard) -> str | None:
-    """Why the recording sets a bound of the model, if a guard is false because the bound is reached; otherwise None."""
+    """If a guard is false because a bound of the model is reached: why the recording sets it. Otherwise None."""
     if any(name in guard.source for name in ELECTING) and s.controller_epoch >= s.elections:
         return NO_EPOCH
     if any(name in guard.source for name in CHANGING) and s.controller_partition_epoch >= s.partition_changes:
@@ -136,10 +136,8 @@ FALSE_CLAIM = 1_000
 
 
 class Tried(NamedTuple):
-    """The state after a step that was taken although guards may be false, and the number of its false guards.
-
-    `is_cut`: a value would leave its range, so the step was not taken to its end.
-    """
+    """The state after a step that was taken although guards may be false, and the number of its false guards. `is_cut`:
+    a value would leave its range, so the step was not taken to its end."""
 
     after: Cells
     false_guards: int
@@ -208,7 +206,7 @@ class Exclusion:
     # -------------------------------------------------------------------------------------------------- nearest steps
 
     def _candidates(self) -> list[tuple[str, str]]:
-        """The steps that come nearest to the line, each with what excludes it; those with fewest false guards first."""
+        """The steps whose results are nearest to the line, each with what excludes it; the nearest comes first."""
         layout = self.search.cells.layout
         states, monitors = self.search.nodes.of(self.chosen)
         attempts: list[tuple[int, Step, Cells, Tried]] = []

@@ -152,7 +152,7 @@ class Explained:
     """Why a system with clocks cannot take the trace; empty if it can, None if no system was consulted."""
 
     def judged(self) -> Explained:
-        """This outcome, with the promises that the trace breaks."""
+        """This outcome with its `failures`: the properties that the trace violates, with or without permission."""
         return replace(self, failures=tuple(failures_of(self.trace)))
 
     @property
@@ -164,9 +164,8 @@ class Explained:
 
 @dataclass(frozen=True)
 class UnmetClaim:
-    """A claim of the rejected line, in words; the number of states in which it is true (`true_of`); and, for the other
-    states, the most frequent actual values with their numbers of states (`instead`).
-    """
+    """A claim of the rejected line, a condition on the state, in words; the number of states in which it is true
+    (`true_of`); and, for the other states, the most frequent actual values with their numbers of states (`instead`)."""
 
     claim: str
     true_of: int
@@ -334,7 +333,8 @@ class _Following:
         return Undecided(self.path, recording, line, not_modelled(cause), outcome.effort)
 
     def in_every_way(self, recording: Recording) -> Explained | Rejected | RejectedAfter | Undecided:
-        """The outcome for a recording. It is followed with and without each request that only `send` lines show."""
+        """The outcome for a recording, with and without each request that only `send` lines show: the first that is no
+        rejection, or the rejection at the latest line, which is undecided if not all combinations were tried."""
         requests = unknown_requests(recording)
         furthest: Rejected | RejectedAfter | None = None
         for way in islice(ways(recording, requests), 1 << MOST_REQUESTS):
@@ -349,14 +349,14 @@ class _Following:
         return furthest
 
     def ended(self, why: str) -> Outcome:
-        """The outcome if a limit, or the user, ends the work here. Computing it is not limited."""
+        """The outcome if a limit, or the user, ends the work here (`why`). Computing the outcome has no limit."""
         outcome, recording = self.so_far(why), self.recording
         if isinstance(outcome, Undecided) or outcome.exit_code == 0 or recording is None or not recording.unmodelled:
             return outcome
         return self.unmodelled(recording, outcome)
 
     def so_far(self, why: str) -> Explained | RejectedAfter | Undecided:
-        """What is decided when a limit, or the user, ends the work here, if all events were modelled."""
+        """What is decided when a limit, or the user, ends the work here, as if all events were modelled."""
         if self.explanation is not None and self.is_judged:
             return self.explanation
         nothing = Effort((), 0, time.monotonic() - self.began, 0)
@@ -374,7 +374,8 @@ class _Following:
         return Undecided(self.path, self.recording, line, why, _effort(self.search), hint(self.search))
 
     def followed(self, recording: Recording) -> Explained | Rejected | RejectedAfter | Undecided:
-        """The outcome with each batch as one record; if no path explains that, with all records. Raises UsageError."""
+        """The outcome for the recording with each batch as one record or, if that is a rejection, for the recording
+        with all records. Raises UsageError."""
         self.recording = recording
         short = folded(recording)
         outcome = None if short is None else self.outcome(short)
@@ -408,8 +409,8 @@ class _Following:
         return self.preferred(search)
 
     def preferred(self, search: Callable[[int, Manner], ObservationSearch]) -> Explained:
-        """The explanation by the path that was found; or, if short searches find a path that keeps to time, or keeps
-        all promises, the explanation by that path."""
+        """The explanation by the path that was found; or, if short searches find a path that a cluster with clocks can
+        take, or that keeps all promises, the explanation by that path."""
 
         def another(*, keeps_promises: bool, in_time: Dropped | None = None) -> ObservationSearch:
             manner = Manner(keeps_promises=keeps_promises, in_time=in_time, finds_line=False)
@@ -439,7 +440,7 @@ class _Following:
         return replace(keeping, is_shortest=False) if keeping.exit_code == 0 else best
 
     def timely(self, search: ObservationSearch) -> Explained | None:
-        """The explanation by the path of a search; None if it found no path, or if the path does not keep to time."""
+        """The explanation by a search's path; None if there is no path, or if a cluster with clocks cannot take it."""
         if search.last is None:
             return None
         timely = self.explained(search)

@@ -133,7 +133,8 @@ class Monitor:
         return bits
 
     def _next_values(self, replica: int, incarnations: list[tuple[int, ...]]) -> NDArray[np.int64]:
-        """A table of the next observed checkpoint (NEVER: none), by the numbers of passed lines and checkpoints."""
+        """A table of the replica's next checkpoint that a line shows (NEVER: none), by the number of passed lines and
+        the number of its observed checkpoints so far."""
         table = np.full((len(incarnations), 1 << self.sighted[replica].width), NEVER, np.int64)
         for stage, counts in enumerate(incarnations):
             values = self.sightings.processes[replica][counts[replica]].values
@@ -166,7 +167,8 @@ class Monitor:
         self.see(monitors, replica, checkpoints)
 
     def may_start_with(self, monitors: Words, replica: int, checkpoints: Numbers, high_watermarks: Numbers) -> Truths:
-        """For each monitor, whether this replica can be started with the given checkpoint."""
+        """For each monitor, whether the recording allows that this replica starts with the given checkpoint;
+        `high_watermarks` are its last ones before the start."""
         allowed: Truths = np.zeros(len(monitors), bool)
         stages = self.passed.read(monitors)
         for stage in np.unique(stages):
@@ -215,7 +217,8 @@ class Monitor:
 
 
 class Claims:
-    """The claims of all lines of a recording, and the `Place` of each line, with which the line makes its claims."""
+    """The claims of all lines, which are conditions on the state, and the `Place` with which each line makes its
+    claims."""
 
     def __init__(self, script: Script, cells: Cells, monitor: Monitor) -> None:
         recording = script.recording

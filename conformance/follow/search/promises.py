@@ -70,10 +70,8 @@ class Keeping:
 
 @dataclass(frozen=True)
 class Failure:
-    """A failed property: VIOLATED or PERMITTED, and the part of the trace up to its first failure.
-
-    `loss` describes the lost record, if the property failed because a record was lost.
-    """
+    """A failed property: VIOLATED or PERMITTED, and the part of the trace up to its first failure. `loss` describes the
+    lost record, if the property failed because a record was lost."""
 
     name: str
     verdict: str

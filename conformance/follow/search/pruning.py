@@ -138,10 +138,8 @@ def _set(states: Words, rows: Truths, pattern: Pattern) -> None:
 
 
 def _elections(script: Script, epochs: int, replicas: int) -> NDArray[np.bool_]:
-    """A table: by number of passed lines, leader epoch and replica, whether a later election may elect the replica.
-
-    As in rules.py, any replica may be elected in an epoch that is skipped, or whose leader no line names.
-    """
+    """A table: by number of passed lines, leader epoch and replica, whether a later election may elect the replica. As
+    in rules.py, any replica may be elected in an epoch that is skipped, or whose leader no line names."""
     may_be_elected = np.zeros((len(script.stages) + 1, epochs, replicas), bool)
     if not script.recording.has_epochs:
         may_be_elected[:] = True

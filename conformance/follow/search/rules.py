@@ -47,7 +47,7 @@ NO_REQUEST = 0
 
 
 class Requests:
-    """The recorded requests to change the ISR, numbered in the order of their lines; the rule allows only these."""
+    """The rule that only recorded requests to change the ISR occur. They are numbered in the order of their lines."""
 
     def __init__(self, script: Script, cells: Cells) -> None:
         self.cells = cells
@@ -86,7 +86,8 @@ class Requests:
         return allowed
 
     def _is(self, requests: Words, numbers: Numbers, words: Numbers) -> Truths:
-        """For each of these requests, whether it is the recorded request with this number."""
+        """For each of these requests, whether it is the recorded one with this number; `words` are the words of a state
+        that the requests consist of."""
         truths: Truths = (numbers != NO_REQUEST) & (requests == self.requests[numbers][:, words]).all(axis=1)
         return truths
 
@@ -254,7 +255,7 @@ class Rules:
         active = [~(is_fenced | is_stopping) for is_fenced, is_stopping in zip(fenced, stopping, strict=True)]
 
         def ends(stays: list[Truths], members: list[Truths]) -> Truths:
-            """For each state, whether the leader is removed, and members stay, of which none is active."""
+            """For each state, whether the leader does not stay, and some of the members do, but no active one."""
             staying = [a & b for a, b in zip(members, stays, strict=True)]
             is_led = _any(leads, stays) | ~np.logical_or.reduce(leads)
             truths: Truths = ~is_led & np.logical_or.reduce(staying) & ~_any(staying, active)

@@ -237,11 +237,8 @@ class Script:
 
 
 def actors(instance: Instance, step: Step) -> list[int]:
-    """The brokers that take part in a step, the acting broker first.
-
-    A broker that the controller elects or drops, or that a leader drops from the ISR, does not take
-    part.
-    """
+    """The brokers that take part in a step, the acting broker first. A broker that the controller elects or drops, or
+    that a leader drops from the ISR, does not take part."""
     if step.action.startswith("controller_"):
         return []
     ranges = instance.argument_ranges[step.action_index]
@@ -289,10 +286,9 @@ def permission(instance: Instance, stage: Stage, step: Step) -> Permission:
 
 
 def _is_requested(instance: Instance, stage: Stage, step: Step) -> bool:
-    """Whether the leader's next request leaves out the members that it drops in this step.
-
-    Before 2.8 leaders change the ISR without a request; such a change may come after the line of the request.
-    """
+    """Whether the leader's next recorded request leaves out the members that it drops in this step; true if not all
+    requests are recorded. Before 2.8 leaders change the ISR without a request; such a change may come after the line of
+    the request."""
     if stage.requested is None:
         return True
     leader, removed = step.ordinals
@@ -368,7 +364,7 @@ def _most_sent(recording: Recording, position: int) -> int:
 
 
 def _requested(recording: Recording, position: int) -> dict[int, frozenset[int]] | None:
-    """For each leader that sends a request to change the ISR from this position on, the ISR in its next request."""
+    """For each leader that later requests a change of the ISR, the next ISR requested; None: not all are recorded."""
     if not recording.header.has_all_requests:
         return None
     requests: dict[int, frozenset[int]] = {}
@@ -424,10 +420,8 @@ def changes_required(recording: Recording) -> int:
 
 
 def elections_required(recording: Recording) -> int:
-    """An upper bound on the number of elections on a path that explains the recording.
-
-    Without recorded epochs: one per change of the leader, and one per death, because dead brokers leave the ISR.
-    """
+    """An upper bound on the number of elections on a path that explains the recording. Without recorded epochs: one per
+    change of the leader, and one per death, because dead brokers leave the ISR."""
     shown, unseen = [line for _, line in recording.claims(Metadata)], elections_after_metadata(recording)
     if recording.has_epochs:
         return unseen + max(((line.leader_epoch or 0) - recording.first_epoch for line in shown), default=0)
@@ -458,7 +452,8 @@ def _changes(metadata: Metadata | None, later: list[Line], away: set[int]) -> in
 
 
 def _ending(recording: Recording) -> tuple[Metadata | None, list[Line], set[int]]:
-    """The last metadata line, the lines after it that may have led to a change, and the brokers that were away then."""
+    """The last metadata line, the later lines that may have led to a change, and the brokers that were down, frozen or
+    stopping at that metadata line."""
     last, metadata = max(recording.claims(Metadata), default=(-1, None), key=lambda claim: claim[0])
     away = Away()
     for position, line in recording.claims(Fault):

@@ -120,7 +120,7 @@ class Waiting:
         return self._is_taken[nodes]
 
     def prefer_lines(self, depths: NDArray[np.uint16], passed_of: Callable[[Numbers], Numbers]) -> None:
-        """End the breadth-first phase: prefer nodes that have passed many lines. Depths and passed lines are given."""
+        """End the breadth-first phase: prefer nodes with small `depths` that have passed many lines (`passed_of`)."""
         left = self._orders[0]
         self._count = 0
         self.is_broad = False
@@ -173,7 +173,7 @@ class Manner:
 
 
 class Nodes:
-    """The nodes of a search: each has a row with its packed state and its monitor, and a parent, a step and a depth."""
+    """The nodes of a search: each has its packed state and monitor (monitor.py) in a row, a parent, a step, a depth."""
 
     def __init__(self, words: int, steps: int, starts: int, memory: int) -> None:
         self.words = words
@@ -196,7 +196,7 @@ class Nodes:
         return rows[:, : self.words], rows[:, self.words]
 
     def add(self, states: Words, monitors: Words, parents: Numbers, steps: Numbers) -> Numbers:
-        """Store nodes, each once; return those that are new. Raises Full."""
+        """Store nodes, each once; return the numbers of those that are new. Raises Full at the memory limit."""
         count, before = len(states), self.store.count
         batch = Batch(
             np.ascontiguousarray(np.column_stack([states, monitors])).reshape(-1),
@@ -236,7 +236,9 @@ class Expander:
         self._buffers = kernel.layout.buffer(instance), kernel.layout.buffer(instance)
 
     def expand(self, states: Words, deadline: float) -> tuple[int, Words, Numbers, Numbers]:
-        """Returns how many states were expanded; and the successors, each with parent (a row of `states`) and step."""
+        """Take all steps from these states, as long as there is room for successors. Return how many states were
+        expanded, and the successors, each with its parent (a row of `states`) and its step. `deadline` is the end of
+        the search."""
         results = KernelResults(len(self.instance.model.properties))
         before, after = self._buffers
         count = self.kernel.expand(

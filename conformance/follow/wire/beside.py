@@ -67,10 +67,8 @@ class DiskContent:
 def disks_in(
     folder: Path, topic: str | None, index: int = 0, first: int = 0, topic_id: str | None = None
 ) -> Iterator[DiskContent]:
-    """The contents of all broker<i>/ in a folder, by number, without the records before the first offset.
-
-    A topic whose name is not known is found by its id. Raises UsageError, and FileError.
-    """
+    """The content of partition `index` of the topic in each broker<i>/ of a folder, by number, without the records
+    before the offset `first`. A topic whose name is not known is found by its id. Raises UsageError, and FileError."""
     try:
         named = [(re.fullmatch(r"broker([0-9]{1,9})", path.name), path) for path in folder.iterdir()]
         brokers = {int(match[1]): path for match, path in named if match and path.is_dir()}
@@ -228,10 +226,8 @@ class LinesBeside:
         return 0 if self._next is None else 1 + sum(1 for _ in self._lines)
 
     def until(self, t: float) -> Iterator[tuple[int, float, Observation]]:
-        """The observations of the lines before this time, each with the number and time of its line.
-
-        Raises UsageError.
-        """
+        """The observations of the lines before this time, each with the number and time of its line. Raises
+        UsageError."""
         while self._next is not None and self._next.t < t:
             line, self._next = self._next, next(self._lines, None)
             self.traffic.now = line.t
@@ -279,7 +275,7 @@ class LinesBeside:
         yield from self.traffic.acks([(value, offset)])
 
     def _is_in_the_traffic(self, line: Happening, kind: str) -> bool:
-        """Whether wire.ndjson has this fault or read at about this time. Raises UnreadableError if its read differs."""
+        """Whether wire.ndjson has this fault or read at about this time. Raises UnreadableError if two reads differ."""
         for happening in self.happenings:
             is_about_it = happening.what == kind and happening.keys.get("broker") == line.keys.get("broker")
             if is_about_it and abs(happening.t - line.t) < AGREE:

@@ -73,12 +73,12 @@ class Controller:
         return self._accept(replace(view, partition_epoch=partition_epoch))
 
     def denies(self, view: View, partition_epoch: int) -> bool:
-        """Whether a different state is known for this partition epoch."""
+        """Whether another state than `view` is known for this partition epoch."""
         recorded = self._at.get(partition_epoch)
         return recorded is not None and view.says != recorded.says
 
     def rewrites(self, offset: int, *change: *Change) -> View | None:
-        """The state after this change, if the metadata log has a different change at this offset; otherwise None."""
+        """The state after `change`, if the metadata log has shown another change at this offset; otherwise None."""
         if offset not in self._in_log or self._in_log[offset][1] == change:
             return None
         epoch = self._in_log[offset][0]

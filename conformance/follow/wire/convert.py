@@ -71,10 +71,8 @@ def wire_observations(path: Path, content: bytes | None = None) -> Iterator[tupl
 
 
 def is_recording(path: Path, model: str | None, content: bytes | None = None) -> bool:
-    """Whether a file is a recording of a Kafka, of observations or of the wire, and not a log of events.
-
-    Raises UsageError if the file cannot be read, or if it is a recording and another model than kafka is requested.
-    """
+    """Whether a file is a recording of a Kafka, of observations or of the wire, and not a log of events. Raises
+    UsageError if the file cannot be read, or if it is a recording and another model than kafka is requested."""
     _, line = next(lines_of(path, content), (1, b""))
     is_of_kafka = is_observation(line) or is_wire(path, content)
     if is_of_kafka and model not in (None, "kafka"):

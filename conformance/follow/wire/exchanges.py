@@ -38,10 +38,8 @@ class Entry:
 
 @dataclass(frozen=True)
 class FetchRequest:
-    """A fetch from `offset` on; `follower` is None for a consumer; an epoch that the client does not give is -1.
-
-    A follower's log ends at this offset, with a record of `last_epoch`.
-    """
+    """A fetch from `offset` on; `follower` is None for a consumer; an epoch that the client does not give is -1. A
+    follower's log ends at this offset, with a record of `last_epoch`."""
 
     follower: int | None
     offset: int
@@ -51,10 +49,8 @@ class FetchRequest:
 
 @dataclass(frozen=True)
 class FetchAnswer:
-    """The high watermark that a broker answers with, and the records in this answer.
-
-    `diverging_end` is the offset to which the follower has to truncate first, or None.
-    """
+    """The high watermark that a broker answers with, and the records in this answer. `diverging_end` is the offset to
+    which the follower has to truncate first, or None."""
 
     high_watermark: int
     entries: tuple[Entry, ...]
@@ -75,7 +71,7 @@ class Sessions:
         self._sessions: dict[tuple[str, int | None], _Session] = {}
 
     def ask(self, line: Message) -> FetchRequest | None:
-        """The fetch of the partition in a request; None if there is no such fetch. Raises UnreadableError."""
+        """The fetch of the partition that a request, or its session, asks for, or None. Raises UnreadableError."""
         body, key = line.body, (line.client, line.broker)
         if "topics" not in body:
             return None
@@ -181,7 +177,7 @@ class Produced:
 
     @property
     def copies(self) -> int:
-        """The most copies that leaders can have appended: one for each record that was sent again and not refused."""
+        """The most copies in logs: one for each record sent again, without a sequence number, and not refused."""
         return sum(max(0, attempts - self._sent[value]) for value, attempts in self._attempts.items())
 
     def refused(self, records: Sequence[SentRecord]) -> None:
@@ -207,7 +203,7 @@ class Produced:
         return new
 
     def _is_another(self, value: str, number: Number | None) -> bool:
-        """Whether this is another record than those that were sent before with this value."""
+        """Whether a record with this value and number is not one of those that were sent before with this value."""
         numbers = self._numbers.get(value, set())
         if number in numbers:
             return False

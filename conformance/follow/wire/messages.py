@@ -151,7 +151,7 @@ def _line(number: int, keys: Mapping[str, Any]) -> Message | Happening | None:
 
 
 def _happening(number: int, n: int, t: float, keys: Mapping[str, Any]) -> Happening:
-    """A line of a person or a client. A note that names a fault of a broker is that fault."""
+    """The line of a person or a client as a `Happening`. A note that names a fault of a broker becomes this fault."""
     what, text = get(keys, "what", str), keys.get("text")
     fault = fault_in(text) if what == NOTE and isinstance(text, str) else None
     if fault is None:

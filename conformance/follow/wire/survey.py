@@ -40,8 +40,7 @@ Replicas = tuple[int, ...]
 @dataclass
 class Assignments:
     """The replicas of a partition over time: those that were shown, with the line that first shows them (`shown`), and
-    those that were requested, with the line of the request (`requests`; None: a reassignment is cancelled).
-    """
+    those that were requested, with the line of the request (`requests`; None: a reassignment is cancelled)."""
 
     shown: list[tuple[int, Replicas]] = field(default_factory=list)
     requests: list[tuple[int, Replicas | None]] = field(default_factory=list)
@@ -74,7 +73,7 @@ class Assignments:
         self.requests.append((number, replicas))
 
     def join(self, other: Assignments) -> None:
-        """Add the replicas from messages that name the topic by its id."""
+        """Add `other`, the replicas in messages that name the topic by its id."""
         self.shown = sorted(self.shown + other.shown)
         self.requests = sorted(self.requests + other.requests, key=lambda request: request[0])
 
@@ -91,7 +90,7 @@ class Assignments:
         return replicas if first_request is None or line < first_request else ()
 
     def preferred_before(self, number: int) -> int | None:
-        """The preferred leader according to the lines before this one."""
+        """The preferred leader according to the lines before line `number`; None: they show no replicas."""
         named = [(at, replicas[0]) for at, replicas in (*self.shown, *self.requests) if replicas and at < number]
         return max(named)[1] if named else None
 
@@ -109,7 +108,7 @@ class Assignments:
         return requests
 
     def reordered(self) -> Iterator[int]:
-        """The lines that request the same replicas in another order, or show that order without a request for it."""
+        """The lines that change only the order of the replicas: that request it, or show it without a request."""
         for number, target in self.requests:
             current = self._current_before(number)
             if target is not None and current and set(target) == set(current) and target != current:
@@ -139,9 +138,7 @@ class Assignments:
 @dataclass
 class Elections:
     """The leaders of a partition: for each leader epoch its leader, and the first line that shows it.
-
-    `rebalanced_after` has the leader epochs that ended by an unrequested preferred election.
-    """
+    `rebalanced_after` has the leader epochs that ended by an unrequested preferred election."""
 
     leaders: dict[int, tuple[int, int]] = field(default_factory=dict)
     rebalanced_after: set[int] = field(default_factory=set)
@@ -151,7 +148,7 @@ class Elections:
         self.leaders.setdefault(epoch, (leader, number))
 
     def join(self, other: Elections) -> None:
-        """Add the leaders from messages that name the topic by its id; these messages show no replicas."""
+        """Add `other`, the leaders in messages that name the topic by its id; these messages show no replicas."""
         for epoch, leader in other.leaders.items():
             self.leaders[epoch] = min(leader, self.leaders.get(epoch, leader), key=lambda entry: entry[1])
 
@@ -183,8 +180,7 @@ LATE_HEARTBEATS = 1
 @dataclass
 class Ending:
     """Finds the shutdown of the brokers at the end of a recording. `_away` are brokers that have asked to be shut down,
-    or are being shut down, and did not come back; a broker asks repeatedly.
-    """
+    or are being shut down, and did not come back; a broker asks repeatedly."""
 
     _at: int | None = None
     _is_told: bool = False
@@ -364,7 +360,8 @@ class Survey:
         return topic.get("topic_id") is not None and topic.get("topic_id") == self.topic_id
 
     def partitions(self, body: Mapping[str, Any], topics: str, partitions: str) -> Iterator[Mapping[str, Any]]:
-        """The entries about the partition in the body of a message. Raises UnreadableError."""
+        """The entries about the recording's partition in the body of a message; `topics` and `partitions` are the keys
+        of the lists with the entries. Raises UnreadableError."""
         for topic in listed(body, topics):
             if self.is_about(topic):
                 for partition in listed(topic, partitions):
@@ -372,10 +369,8 @@ class Survey:
                         yield partition
 
     def choose(self) -> None:
-        """Choose the partition: the only one that is written to, or else the only one that exists.
-
-        Raises UnreadableError.
-        """
+        """Choose the partition: the only one that is written to, or else the only one that exists. Raises
+        UnreadableError."""
         self._name()
         topics = self.topics | self.unnamed
         named = {(name, at): topic.partitions[at] for name, topic in topics.items() for at in sorted(topic.partitions)}
@@ -438,7 +433,8 @@ def _index_of(partition: Mapping[str, Any]) -> int:
 
 
 def survey_of(path: Path, lines: Iterable[Message | Happening], beside: Iterable[Happening] = ()) -> Survey:
-    """The survey of a recording, with the lines of observations.ndjson beside it at their times. Raises UsageError."""
+    """The survey of a recording. `beside` are lines of observations.ndjson, which are inserted by their times. Raises
+    UsageError."""
     survey, began = Survey(), None
     for is_beside, line in merge(
         ((False, line) for line in lines), ((True, line) for line in beside), key=lambda pair: pair[1].t
@@ -566,7 +562,8 @@ def acks_of(line: Message) -> str:
 
 
 def _topics(survey: Survey, body: Mapping[str, Any], topics: str) -> Iterator[tuple[Topic, Mapping[str, Any]]]:
-    """For each entry of a message about a topic of clients, not Kafka's own: the topic (by name or id), the entry."""
+    """Yield topic and entry for each entry, in the list `topics` of a message, about a topic of clients, not one of
+    Kafka's own."""
     for entry in listed(body, topics):
         key = next((key for key in ("name", "topic", "topic_id") if entry.get(key) is not None), None)
         if key is None:
@@ -586,7 +583,8 @@ def _topics(survey: Survey, body: Mapping[str, Any], topics: str) -> Iterator[tu
 def _partitions(
     survey: Survey, body: Mapping[str, Any], topics: str, partitions: str
 ) -> Iterator[tuple[Topic, Partition, Mapping[str, Any]]]:
-    """For each entry of a message about a partition of a topic that is not Kafka's own: topic, partition, and entry."""
+    """Yield topic, partition and entry for each entry of a message about a partition of a topic that is not Kafka's
+    own. `topics` and `partitions` are the keys of the lists with the entries."""
     for topic, of_topic in _topics(survey, body, topics):
         for entry in listed(of_topic, partitions):
             yield topic, topic.partitions[_index_of(entry)], entry

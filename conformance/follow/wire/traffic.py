@@ -113,7 +113,7 @@ class Reassignments:
                 yield {"kind": "fault", "what": REASSIGN, "replicas": replicas}
 
     def answers(self, line: Message) -> Iterator[Observation]:
-        """The observation that the controller has taken a request, or has refused it."""
+        """The observation that the controller took a request, or refused it; none if its answer leaves that open."""
         keys: Observation | None = self._pending.pop(line)
         if keys is None:
             return
@@ -405,7 +405,8 @@ class Traffic:
             yield {"kind": "high_watermark", "broker": line.broker, "high_watermark": value}
 
     def _records(self, broker: int, follower: int | None, entries: Sequence[Entry]) -> Iterator[Observation]:
-        """The observation that a leader has the records that it sent: since then there was no election and no fault."""
+        """The observation that a leader has the records with which it answers a fetch. The caller has checked that no
+        election and no fault came between the fetch and the answer."""
         kept = [entry for entry in entries if entry.offset >= self.survey.first_offset]
         view = self.controller.last
         if not kept or view is None or view.leader != broker:
@@ -479,7 +480,7 @@ class Traffic:
             yield {"kind": "applied", "broker": broker, "partition_epoch": epoch}
 
     def sees(self, broker: int | None, view: View) -> Iterator[Observation]:
-        """The observation of the controller's state that a broker shows to a client, if the state is news."""
+        """The observation of the state that a broker shows to a client, if it is news or contradicts other messages."""
         if broker is not None and view.leader >= 0 and self.controller.contradicts(view):
             yield _shown(broker, view)
         else:
@@ -524,10 +525,8 @@ def _waits_until(line: Message) -> float | None:
 
 
 def _has_nothing(line: Message) -> bool:
-    """Whether an answer to a fetch is empty for every partition, so the broker has waited for the whole time.
-
-    Kafka: DelayedFetch. A client over its quota gets an empty answer at once.
-    """
+    """Whether an answer to a fetch is empty for every partition, so the broker has waited for the whole time. Kafka:
+    DelayedFetch. A client over its quota gets an empty answer at once."""
     return line.body.get("responses") == [] and line.body.get("throttle_time") == 0
 
 
