@@ -36,7 +36,8 @@ class Group:
 
 @dataclass(frozen=True)
 class Region:
-    """Offsets at which copies differ: the groups that hold something, and the copies that have a hole there.
+    """Offsets at which copies differ: the groups of copies that hold records there, and the brokers whose copy has a
+    hole.
 
     `why` says why the groups could not be compared; None if they were compared, and differ.
     """
@@ -48,7 +49,7 @@ class Region:
     why: str | None = None
 
     def goes_on_as(self, other: Region) -> bool:
-        """Whether another region follows directly, with the same copies in the same groups."""
+        """Whether `other` follows directly after this region, with the same copies in the same groups."""
         return self.last + 1 == other.first and self.sides() == other.sides()
 
     def sides(self) -> object:
@@ -69,7 +70,7 @@ class _Piece:
 
 
 class _Cursor:
-    """The place up to which a copy is read: `head` is its next piece, None at the end."""
+    """Reads a copy piece by piece: `head` is the next batch or record, None at the end of the copy."""
 
     def __init__(self, log: CopyLog) -> None:
         self.log = log
@@ -88,7 +89,7 @@ class _Cursor:
                 self.head = _Piece(*bounds, batch)
 
     def open(self) -> str | None:
-        """Replace the batch at the head by its records. Returns None; if that is impossible, the reason."""
+        """Replace the batch at the head by its records. Returns None, or the reason why the records cannot be read."""
         batch = self.head.batch if self.head else None
         if batch is None:
             return None
@@ -158,7 +159,7 @@ def _are_equal(pieces: Sequence[_Piece]) -> bool:
 
 
 def _gap(cursors: Sequence[_Cursor], holders: Sequence[_Cursor], piece: _Piece) -> Iterator[Region]:
-    """Yield the region of a piece that is equal in all copies that hold it, if some other copy has a hole there."""
+    """Yield the region of `piece`, which all `holders` hold equally, if some other copy has a hole there."""
     holes = _holes(cursors, holders, piece.first)
     if holes:
         brokers = tuple(cursor.log.broker for cursor in holders)
@@ -192,10 +193,10 @@ def _grouped(cursors: Sequence[_Cursor], key: Callable[[_Piece], tuple[Any, ...]
 
 
 def _unopened(cursors: Sequence[_Cursor], at: int, last: int, why: str) -> Iterator[Region]:
-    """Yield the region of a batch whose records cannot be read.
+    """Yield the region of the offsets `at` to `last`, where records of batches cannot be read.
 
-    If all copies hold a batch with these bounds, and compaction has not rewritten it, the copies differ; otherwise it
-    is unknown whether they differ.
+    If all copies there hold one batch with just these offsets, and compaction has not rewritten it, the copies differ;
+    otherwise it is unknown whether they differ, and the region says `why`.
     """
     holders = [cursor for cursor in cursors if cursor.head and cursor.head.first <= last]
     groups = _grouped(holders, lambda piece: (piece.first, piece.last, piece.epoch, piece.digest))
@@ -361,7 +362,8 @@ class CommittedCheck:
 
 
 def lacking(isr: Set[str] | None, statement: str, brokers: tuple[str, ...], first: int, last: int) -> Finding:
-    """The finding that these brokers lack committed records: an error if one of the brokers was in the ISR."""
+    """The finding that `brokers` lack committed records: BROKEN if one of them is in `isr`, UNDECIDED if `isr` is None,
+    otherwise a note."""
     if isr is None:
         why = f"if {names(brokers)} {_was(brokers)} in the ISR at the end, this is a loss, else normal; --isr tells"
         return Finding(Grade.UNDECIDED, "committed", f"{statement}; {why}", brokers, first, last)
@@ -386,7 +388,7 @@ def later_leader_without(logs: Sequence[CopyLog], offset: int, epoch: int) -> tu
 
 
 def _starts(logs: Sequence[CopyLog], but: str) -> dict[tuple[int, int], list[str]]:
-    """Maps (leader epoch, start offset), from all brokers except `but`, to the brokers whose folders show it."""
+    """For each (leader epoch, start offset) that folders of brokers other than `but` show: these brokers."""
     starts: dict[tuple[int, int], list[str]] = {}
     for log in logs:
         if log.broker != but:

@@ -134,7 +134,8 @@ def _is_partition(folder: Path) -> bool:
 
 
 def _add(content: Found, broker: str, folder: Path, only: Sequence[str]) -> int:
-    """Add the copies in a folder; return their number. Raises FileError if the folder itself cannot be read."""
+    """Add the copies in `folder` to `content`; return the number of partitions in `folder`, including those not in
+    `only`. Raises FileError if `folder` itself cannot be read."""
     names = names_in(folder)
     alone = _real(folder)
     if _is_partition(alone) and not FILES_OF_A_LOG_FOLDER & set(names):
@@ -279,7 +280,8 @@ class CopyLog:
             pass
 
     def _in_segment(self, path: Path, is_last: bool, base: int) -> Iterator[Batch]:
-        """The batches of a segment, up to a torn end left by a loss of power. Raises FileError."""
+        """The batches of a segment with the base offset `base`; they may end early in the last segment, torn by a loss
+        of power. Raises FileError."""
         with opened(path) as (file, size):
             try:
                 for batch in batches_of(file, size, self._most):

@@ -79,7 +79,8 @@ def audit_partition(
 
 
 def _of_one_topic(logs: Sequence[CopyLog]) -> tuple[list[CopyLog], list[Finding]]:
-    """All logs, without a finding; if topic ids differ, the largest set with one id, and a finding about the rest."""
+    """The logs that can be compared, and findings: all logs and no finding; if topic ids differ, the logs of the most
+    frequent id, and a finding."""
     ids = sorted({log.copy.topic_id for log in logs if log.copy.topic_id is not None})
     if len(ids) < 2:
         return list(logs), []
@@ -111,8 +112,8 @@ MOST_WITHOUT_FINDINGS = 10
 
 
 def spell_partition(report: PartitionReport) -> Iterator[str]:
-    """The lines about a partition: a table of its copies, and its findings. Damaged files are reported on stderr
-    instead."""
+    """The lines about a partition: a table of its copies, and its findings, except those about damaged files, which
+    `run` prints on stderr."""
     yield f"{report.partition}: {count(len(report.logs), 'copy', 'copies')}"
     rows = [COLUMNS, *map(_row, report.logs)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(COLUMNS))]

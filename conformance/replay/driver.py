@@ -125,7 +125,7 @@ class Driver:
             raise StepRefusedError(str(error)) from None
 
     def observe(self) -> Projected:
-        """The values of all variables of the model, except the budgets: a cluster does not count the faults left."""
+        """The values of all variables of the model except the budgets (faults left), which a cluster does not have."""
         view = self.cluster.observe()
         leaders = [broker for broker in view.brokers if broker.leadership is not None]
         self.seen.note(

@@ -219,7 +219,7 @@ class KraftTiming:
 
 
 def kraft_timing_of(steps: Sequence[Step], states: Sequence[State]) -> KraftTiming:
-    """The timing of these steps. Raises UntimelyError if no timing fits."""
+    """The timing with which a cluster can take `steps`. Raises UntimelyError if there is no such timing."""
     return KraftTiming(_Reading(states[0]).all(steps, states), assignment_of(steps, states))
 
 
@@ -301,7 +301,8 @@ class _Reading:
         )
 
     def _before_stop(self, position: int, broker: int, before: State) -> dict[int, int]:
-        """The offset up to which each broker must read to know of the shutdown; empty if the stop waits for none."""
+        """For each broker that must read further before `broker` may stop: the offset of the shutdown in the metadata
+        log. Empty if the stop waits for no broker. Raises UntimelyError if the stop waits for a broker that is down."""
         if before.is_fenced[broker] or not before.is_shutting_down[broker]:
             return {}
         reads, least, now = {}, self.shutdown_at[broker], self.log.log[-1]

@@ -17,9 +17,8 @@ class StepRefusedError(Exception):
 
 
 class Steps(Protocol):
-    """The methods of a driver after `begin`. A driver acts on its system only from outside: it sends, delivers, drops
-    and delays messages, crashes and restarts nodes, and requests elections.
-    """
+    """The methods that are called after `begin`. A driver acts on its system only from outside: it sends, delivers,
+    drops and delays messages, crashes and restarts nodes, and requests elections."""
 
     def take(self, step: Step) -> None:
         """Take the next step: `step.action` with the arguments `step.ordinals`. Raises StepRefusedError."""
@@ -64,7 +63,8 @@ def load_driver(path: Path) -> Callable[[], UserSystem]:
 
 
 class Guarded:
-    """A user's driver, whose errors are reported as one UsageError with the file and the method."""
+    """Wraps a user's driver: an exception in one of its methods becomes a UsageError that names the file and the
+    method."""
 
     def __init__(self, path: Path, driver: Callable[[], UserSystem]) -> None:
         self.path = path

@@ -167,7 +167,8 @@ def _must_not_have_to_wait(trace: Trace, states: Sequence[State]) -> None:
 
 
 def _must_have_room(before: State, position: int, step: Step) -> None:
-    """Raise UntimelyError if the idempotent producer has the most requests in flight to the leader already."""
+    """Raise UntimelyError if the idempotent producer already has as many requests in flight to the leader as it may
+    have."""
     names = ("record", "leader") if step.action in SEND_AGAIN_TO else ("leader", "record")
     sent = dict(zip(names, step.ordinals, strict=False))
     unanswered = sum(
@@ -233,9 +234,10 @@ def _shrinks(trace: Trace, states: Sequence[State], slow: frozenset[int]) -> Ite
 
 
 def _note_fetch(fetches: _Fetches, position: int, offset: int, log_end_offset: int) -> None:
-    """Update what the leader knows of a follower when it fetches. Kafka: Replica.updateFetchState.
+    """Update what the leader knows of a follower when it fetches from `offset`. Kafka: Replica.updateFetchState.
 
-    If the follower now has the log that the leader had at the previous fetch, it had caught up at the previous fetch.
+    If the follower has reached the log end that the leader had at the previous fetch, the follower counts as caught up
+    at the time of the previous fetch.
     """
     if offset >= log_end_offset:
         fetches.caught_up = position

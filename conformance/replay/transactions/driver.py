@@ -82,7 +82,7 @@ def why_nobody_answers(trace: Trace) -> str | None:
 
 
 def _waits_for_same(state: State, producer: int) -> bool:
-    """Whether this producer has sent the late EndTxn, and awaits its answer."""
+    """Whether this producer awaits the answer to the late EndTxn: both have the same outcome and epoch."""
     awaited = WAITS_FOR.get(state.phase[producer])
     return bool(awaited == state.late_end_txn and state.epoch[producer] == state.late_end_txn_epoch)
 
