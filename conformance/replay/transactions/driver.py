@@ -185,9 +185,9 @@ class Acts:
     producer_learns_of_abort = producer_learns_of_commit
 
     def _is_known_id(self, answer: Message) -> bool:
-        """Whether the coordinator knows the producer id in this answer. A coordinator that fails over can forget the
-        next id (KAFKA-20310); an answer with this id that has not arrived yet is then lost.
-        """
+        """Whether the coordinator knows the producer id in this answer to EndTxn; also true of an answer without an id.
+        A coordinator that fails over can forget the next id (KAFKA-20310); an answer on its way with this id is then
+        lost."""
         metadata = self.system.coordinator.states.states[TRANSACTIONAL_ID]
         content = answer.payload
         ids = (metadata.producer_id, metadata.next_producer_id)
@@ -213,7 +213,7 @@ class Acts:
         self.deliver_request(producer)
 
     def end_txn_is_sent_again(self, producer: int) -> None:
-        """The producer sends EndTxn again; the copy in flight becomes the late one, an earlier late copy is lost."""
+        """The producer sends EndTxn again. The copy in flight becomes the late copy; an earlier late copy is lost."""
         self.drop(self.seen.late_end_txn)
         self.seen.late_end_txn = self.request_of(producer)
         self.system.producers[producer].ask_again()
@@ -254,8 +254,8 @@ class Acts:
         self.leave_late(partition, marker)
 
     def coordinator_fails_over_after_append(self, late_markers: int = 0) -> int:
-        """Just before the coordinator moves, its pending transition becomes durable and is answered; an answer to
-        InitProducerId is lost."""
+        """Like `coordinator_fails_over`, but before it, the coordinator's pending transition becomes durable and is
+        answered; an answer to InitProducerId is lost."""
         self.system.replicate_transaction_log()
         for message in self.system.messages:
             if isinstance(message.payload, InitProducerIdResponse):
@@ -340,7 +340,8 @@ class Acts:
         self.lose_answers_to(partition)
 
     def deliver_record(self, partition: int, transaction: int) -> None:
-        """The oldest copy of the record in flight arrives at the partition; without a copy, raises ClusterError."""
+        """The oldest copy in flight of the transaction's record arrives at the partition. Raises ClusterError without a
+        copy."""
         for message in self.copies_in_flight(partition, transaction):
             self.system.deliver(message.number)
             return
@@ -459,7 +460,7 @@ class TransactionsDriver(Acts):
         self.between_steps()
 
     def observe(self) -> dict[str, Any]:
-        """The values of all variables of the model, except the budgets: a system does not count the faults left."""
+        """The values of all variables of the model except the budgets (faults left), which a system does not have."""
         self.seen.note(self.system)
         return project(self.system, self.seen, self.configuration)
 
@@ -488,7 +489,8 @@ class TransactionsDriver(Acts):
                     self.system.deliver(message.number)
 
     def _refused_records(self, now: State) -> set[tuple[int, int]]:
-        """The records in flight that can neither be appended nor verified, at partitions with an open transaction."""
+        """The records in flight that can neither be appended nor verified, at partitions with an open transaction: the
+        numbers of the partition and of the record's transaction."""
         # A leader's request is answered meanwhile, if it adds nothing.
         if now.pending_state != TransactionState.NOTHING:
             return set()
@@ -526,7 +528,8 @@ class TransactionsDriver(Acts):
         self._send_copies_of_end_txn(producer)
 
     def _send_copies_of_end_txn(self, producer: int) -> None:
-        """Send as many further copies of the producer's EndTxn as become late in the rest of the trace."""
+        """Send one more copy of the producer's EndTxn for each copy that will become late while the producer awaits the
+        answer."""
         for step in self._later():
             if step.action in ASKS_NO_MORE and step.ordinals in ((producer,), ()):
                 break
@@ -539,7 +542,8 @@ class TransactionsDriver(Acts):
         self.seen.late_end_txn = self.spare_end_txns[producer].pop(0)
 
     def coordinator_handles_late_end_txn(self) -> None:
-        """A late EndTxn arrives; if a producer awaits the answer to an equal EndTxn, that one arrives instead."""
+        """The late EndTxn arrives; if a producer awaits the answer to an equal EndTxn, the producer's own arrives
+        instead."""
         late, self.seen.late_end_txn = self.seen.late_end_txn, None
         (content,) = [message.payload for message in self.system.messages if message.number == late]
         for number, producer in enumerate(self.system.producers):
