@@ -182,7 +182,8 @@ def _array(cursor: Cursor, element: Read, compact: bool, nullable: bool) -> tupl
 
 
 def _tagged_fields(cursor: Cursor, readers: dict[int, tuple[str, Read]]) -> dict[str, Any]:
-    """The tagged fields that are present; absent fields keep their defaults, and unknown ones are skipped."""
+    """The tagged fields that are present, by name: absent fields keep kio's defaults, and unknown fields are
+    skipped."""
     values = {}
     for _ in range(cursor.varint()):
         tag, size = cursor.varint(), cursor.varint()

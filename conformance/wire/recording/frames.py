@@ -141,7 +141,8 @@ Broker = int | str
 
 @dataclass(frozen=True)
 class Message:
-    """A request or a response. `key`, the API's key, is None if the header or a response's request is missing."""
+    """A request or a response. `key`, the API's key, is None without a readable header, or without the response's
+    request."""
 
     kind: str
     broker: Broker

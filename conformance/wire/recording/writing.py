@@ -97,7 +97,8 @@ def packed(entry: Mapping[str, Any], frame: bytes | None) -> bytes:
 
 
 def line_of(entry: Mapping[str, Any], frame: bytes | None) -> dict[str, Any]:
-    """An entry as it is written: with the API's name and the body or, without a body, the reason and the size."""
+    """The line of an entry: its fields, the API's name, and the body of `frame`; without a body, why, and the frame's
+    size."""
     line = {name: value for name, value in entry.items() if name not in ("key", "of")}
     key, version = entry.get("key"), entry.get("version")
     if "key" in entry:

@@ -215,14 +215,15 @@ class Producing:
             raise ClientError(f"{otherwise(position)}: it does not send record {value}: {_text(error)}") from None
 
     def _waits(self, producer: RealProducer, value: str) -> bool:
-        """Whether a record of the same producer other than `value` waits at a broker."""
+        """Whether a record of `producer` other than the record `value` waits at a broker."""
         return any(
             arrival.value in producer.sent and arrival.value != value and not arrival.answer.done()
             for arrival in self._stage.arrivals
         )
 
     def _must_not_wait(self, producer: RealProducer, value: str, position: int) -> None:
-        """Raise ClientError if another record of this producer waits at the same broker for its acknowledgement."""
+        """Raise ClientError if another record of `producer` waits for its acknowledgement at the broker that `value`
+        goes to."""
         for other in self._bound.values():
             is_here = other.broker == self._stage.expected and other.value in producer.sent and other.value != value
             if is_here and not other.answer.done() and self._acks is not Acks.NONE:
@@ -235,8 +236,8 @@ class Producing:
     async def _arrived(self, value: str, position: int) -> Arrival:
         """Wait for the request with this record at the expected broker, and return it. Raises ClientError.
 
-        If the producer first sends a different record again, which the trace does not, the record is answered with
-        `REFUSED`. This keeps the connection open: a later request may already be in flight.
+        If the producer first sends a different record again, and the trace's producer does not, that record is answered
+        with `REFUSED`. This keeps the connection open: a later request may already be in flight.
         """
         producer, bound = self._by_value[value], {id(each) for each in self._bound.values()}
         arrivals: list[Arrival] = []
