@@ -31,8 +31,8 @@ CURE = 'write OFFSET, OFFSET VALUE, or {"offset": 5, "value": "..."}'
 
 @dataclass(frozen=True, slots=True)
 class Acked:
-    """An acknowledged record: the line of the list, its offset, its value if the list has it, and its partition
-    (TOPIC-N) if the list names it."""
+    """An acknowledged record: the number of its line in the list, its offset, its value if the list has it, and its
+    partition (TOPIC-N) if the list names it."""
 
     line: int
     offset: int
@@ -41,8 +41,7 @@ class Acked:
 
 
 def acked_in(path: Path) -> list[Acked]:
-    """The acknowledged records in the file `path`. Raises UsageError if a line is unreadable, or if the file has
-    none."""
+    """The acknowledged records in the file `path`. Raises UsageError if a line is unreadable or there is no record."""
     records: list[Acked] = []
     for number, line in _lines(path):
         try:
@@ -93,8 +92,8 @@ def _listed(number: int, said: dict[str, Any]) -> Acked:
 
 
 def _observed(number: int, said: dict[str, Any]) -> Acked | None:
-    """The record of a recording's line `said`: an `acked` line with acks=all, or a successful `client_result`; else
-    None."""
+    """The record of a recording's `acked` line with acks=all, or successful `client_result`; None for any other
+    line."""
     is_acked = said["kind"] == "acked" and said.get("acks", "all") in ("all", "-1", -1)
     is_result = said.get("what") == "client_result" and said.get("error", "absent") is None
     if not (is_acked or is_result) or said.get("offset") is None:

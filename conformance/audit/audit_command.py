@@ -127,8 +127,8 @@ class _Progress:
 
 
 def _isr(options: Sequence[str], folders: Found) -> Mapping[str | None, frozenset[str]]:
-    """The brokers in the ISR that the --isr options list, by partition; the key None stands for all other partitions.
-    Raises UsageError."""
+    """For each partition, the brokers in its ISR by the --isr options; None: for all other partitions. Raises
+    UsageError."""
     isr: dict[str | None, frozenset[str]] = {}
     for text in options:
         partition, brokers = _for_partition(text, folders)

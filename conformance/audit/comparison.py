@@ -1,12 +1,12 @@
 """Compares the copies of a partition offset by offset: does each copy have every committed record that it must have?
 
-Batches with equal offsets, leader epochs and digests are equal. If they are not, their records are compared, since
+Batches with equal offsets, leader epochs and digests are equal. Of other batches, the records are compared, since
 compaction rewrites the batches of each copy separately. Compressed records that cannot be read are left undecided.
 
-A record is committed if it is below the high watermark of a broker that holds it. Every later leader has to hold it.
-If a broker lacks a committed record, because its log ends before that offset or has a record of an earlier leader epoch
-at it, the broker may only have stopped before the other brokers: this is an error only if that broker was in the ISR,
-which the folders do not show.
+A record is committed if it is below the high watermark of a broker that holds it. Every later leader has to hold it. If
+a broker lacks a committed record, because its log ends before the record's offset or has a record of an earlier leader
+epoch there, the broker may only have stopped before the other brokers: this is an error only if that broker was in the
+ISR, which the folders do not show.
 """
 
 from __future__ import annotations
@@ -53,7 +53,8 @@ class Region:
         return self.last + 1 == other.first and self.sides() == other.sides()
 
     def sides(self) -> object:
-        """The groups of the region by their copies and leader epochs, without the values."""
+        """What two regions must share to be joined: brokers and leader epochs of the groups, holes, and `why`; not the
+        values."""
         return [(group.brokers, group.epoch) for group in self.groups], self.holes, self.why
 
 
@@ -167,7 +168,7 @@ def _gap(cursors: Sequence[_Cursor], holders: Sequence[_Cursor], piece: _Piece) 
 
 
 def _holes(cursors: Sequence[_Cursor], holders: Sequence[_Cursor], at: int) -> tuple[str, ...]:
-    """The brokers whose log spans an offset, but has no record at it."""
+    """The brokers whose log spans the offset `at`, but has no record there."""
     return tuple(
         cursor.log.broker
         for cursor in cursors
@@ -251,8 +252,7 @@ class CommittedCheck:
             yield Finding(Grade.NOTE, "matching", statement, (broker,), first)
 
     def _pair(self, region: Region, earlier: Group, later: Group) -> Finding:
-        """The finding about two groups that differ; `later` has the higher leader epoch, unless the epochs are
-        equal."""
+        """The finding about two groups that differ; the leader epoch of `later` is the higher one, or equal."""
         brokers, first = (*earlier.brokers, *later.brokers), region.first
         values = f": {earlier.shown} against {later.shown}" if earlier.shown or later.shown else ""
         who = f"{names(earlier.brokers)} differ{'s' * (len(earlier.brokers) == 1)} from {names(later.brokers)} at"
@@ -362,8 +362,8 @@ class CommittedCheck:
 
 
 def lacking(isr: Set[str] | None, statement: str, brokers: tuple[str, ...], first: int, last: int) -> Finding:
-    """The finding that `brokers` lack committed records: BROKEN if one of them is in `isr`, UNDECIDED if `isr` is None,
-    otherwise a note."""
+    """The finding that `brokers` lack committed records: BROKEN if one was in the ISR, UNDECIDED if `isr` is None, or a
+    note."""
     if isr is None:
         why = f"if {names(brokers)} {_was(brokers)} in the ISR at the end, this is a loss, else normal; --isr tells"
         return Finding(Grade.UNDECIDED, "committed", f"{statement}; {why}", brokers, first, last)

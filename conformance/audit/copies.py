@@ -173,7 +173,8 @@ def _add(content: Found, broker: str, folder: Path, only: Sequence[str]) -> int:
 
 
 def _read(content: Found, read: Callable[[Path], Value], path: Path) -> Value | None:
-    """The content of a file; None if it is absent, or cannot be read: then a line is added to `content.unreadable`."""
+    """The content of a file; None if the file is absent, or unreadable: then a line is added to
+    `content.unreadable`."""
     try:
         return read(path) if os.path.lexists(path) else None
     except FileError as error:
@@ -280,8 +281,8 @@ class CopyLog:
             pass
 
     def _in_segment(self, path: Path, is_last: bool, base: int) -> Iterator[Batch]:
-        """The batches of a segment with the base offset `base`; they may end early in the last segment, torn by a loss
-        of power. Raises FileError."""
+        """The batches of a segment with base offset `base`; the last segment may be torn by a loss of power. Raises
+        FileError."""
         with opened(path) as (file, size):
             try:
                 for batch in batches_of(file, size, self._most):

@@ -123,8 +123,7 @@ class SnapshotCheck:
             log.heard.append(self.hear)
 
     def hear(self, batch: Batch) -> None:
-        """Compare the snapshots whose offset is at most the first offset of `batch`; then note the producer of
-        `batch`."""
+        """Compare the snapshots whose offset is at most the first offset of `batch`; then note the batch's producer."""
         while self._snapshots and self._snapshots[0][0] <= batch.header.base_offset:
             self._compare(*self._snapshots.pop(0))
         if batch.header.producer_id in self._wanted:

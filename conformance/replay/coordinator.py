@@ -150,8 +150,8 @@ def _diverges(state: State, follower: int) -> bool:
 
 
 def _is_valid(state: State, broker: int) -> bool:
-    """Whether a broker's log has nothing but commits of offsets after the group's conversion to a classic group, if
-    any."""
+    """Whether only commits of offsets come after the group's conversion to a classic group, if any, in a broker's
+    log."""
     kinds = [state.kind[write] for write in _log_of(state, broker)]
     return Kind.CLASSIC not in kinds or {*kinds[kinds.index(Kind.CLASSIC) + 1 :]} <= {Kind.COMMIT}
 
@@ -248,8 +248,8 @@ class CoordinatorDriver:
         raise ClusterError(f"follower {follower} fetches nothing new from broker {self._leader()}")
 
     def leader_advances_high_watermark(self) -> None:
-        """Every follower fetches, which shows the leader its log end; the responses are lost, except those that say
-        where the logs diverge."""
+        """Every follower fetches, so that the leader learns its log end; only responses with the point of divergence
+        arrive."""
         for follower in self.cluster.brokers:
             while follower != self._leader() and self._sends_fetch(follower).diverging_epoch is not None:
                 acts.apply(self.cluster, follower, self._leader())

@@ -37,8 +37,7 @@ RESTART = "broker_restarts"
 @dataclass(frozen=True)
 class Metadata:
     """The metadata after one record: the partition epoch, and for each broker whether it is fenced, whether it shuts
-    down, and the number of its registered process; and how often min.insync.replicas was changed.
-    """
+    down, and the number of its registered process; and how often min.insync.replicas was changed."""
 
     partition_epoch: int
     is_fenced: tuple[bool, ...]
@@ -47,7 +46,7 @@ class Metadata:
     configurations: int = 0
 
     def is_active(self, broker: int) -> bool:
-        """Whether a broker may join the ISR."""
+        """Whether a broker is neither fenced nor shutting down, so that it may join the ISR."""
         return not self.is_fenced[broker] and not self.is_shutting_down[broker]
 
 
@@ -210,9 +209,9 @@ TIMED = (*ELECTIONS, STOP, FETCH, LATE_FETCH, READ_CONFIGURATION)
 
 @dataclass(frozen=True)
 class KraftTiming:
-    """`reads`: by step, the brokers that must read the metadata log before it, and the offsets up to which they read.
-    `assignment`: the replicas in the order in which they are assigned. Both are empty without KRaft.
-    """
+    """The timing of a cluster with KRaft. `reads`: by step, the brokers that must read the metadata log before the
+    step, and the offsets up to which they read. `assignment`: the replicas in the order in which they are assigned.
+    Both are empty without KRaft."""
 
     reads: Mapping[int, Mapping[int, int]] = field(default_factory=dict)
     assignment: tuple[int, ...] = ()
@@ -271,8 +270,7 @@ class _Reading:
 
     def _must_not_pass_configuration(self, position: int, step: Step, broker: int, offset: int, after: State) -> None:
         """Raise UntimelyError if the metadata log has, up to `offset`, a change of min.insync.replicas that the broker
-        has not read in the trace: a broker reads the log in order.
-        """
+        has not read in the trace: a broker reads the log in order."""
         if after.min_isr_changes > 0 and self.log.log[offset].configurations > after.min_isr_changes_read[broker]:
             raise UntimelyError(
                 f"step {position} ({step.action}) needs broker {broker} to have read a record of the metadata log that"
@@ -282,8 +280,7 @@ class _Reading:
     def _before_proposal(self, position: int, step: Step, before: State) -> dict[int, int]:
         """The leader, and the offset up to which the leader must read to know that the follower is active and (since
         3.5) that the fetching process is registered. The leader must not read a change of the partition that it has not
-        read in the trace. Raises UntimelyError if there is no such offset.
-        """
+        read in the trace. Raises UntimelyError if there is no such offset."""
         leader, follower = step.ordinals
         is_late = step.action == LATE_FETCH
         process = self.late_process[leader, follower] if is_late else self.log.log[-1].processes[follower]

@@ -48,8 +48,7 @@ class OnCluster:
 
     def begin(self, trace: Trace) -> None:
         """Create a cluster in the trace's initial state. Raises UsageError if the trace's model has no driver, or does
-        not allow this bug or `logs`; UntimelyError if no cluster can follow the trace; and the driver's errors.
-        """
+        not allow this bug or `logs`; UntimelyError if no cluster can follow the trace; and the driver's errors."""
         model = system_of(trace.instance)
         if model not in BUGS or trace.instance.swaps:
             raise UsageError(

@@ -297,8 +297,7 @@ class Observations:
         self.proposals |= {number: request for number, request in sent.items() if isinstance(request, AlterIsrRequest)}
 
     def _was_read(self, leader: BrokerView, reads: Mapping[Isolation, Iterable[Record]]) -> None:
-        """Note the records that consumers received from this leader, and the transaction markers below its high
-        watermark."""
+        """Note the records that consumers received from `leader`, and transaction markers below its high watermark."""
         assert leader.high_watermark is not None
         markers = [
             record for record in leader.log if record.control is not None and record.offset < leader.high_watermark
@@ -511,7 +510,7 @@ class _Projection:
         }
 
     def _answered_deletion(self) -> int:
-        """The offset up to which clients have learned of deletions; 0 if the model has no step in which they learn of
+        """The offset up to which clients know that records are deleted; 0 if the model has no step that answers
         them."""
         answered = [
             answer.low_watermark for answer in self.view.deletes if answer is not None and answer.error is Errors.NONE
@@ -616,8 +615,7 @@ class _Projection:
         return cells
 
     def _numbering(self, record: Record | None) -> int:
-        """The model's number of the producer epoch in which a record got its stamp; 0 if the stamp is of another
-        producer."""
+        """The model's number of the producer epoch in which a record got its stamp; 0 for stamps of other producers."""
         return 0 if record is None or record.stamp is None else self._numbering_with(record.stamp, record.payload)
 
     def _numbering_with(self, stamp: ProducerStamp, payload: str | None = None) -> int:
@@ -649,8 +647,7 @@ class _Projection:
         return tuple(meant.get(outcome, TransactionState.ABORTED) for outcome in outcomes)
 
     def _transaction(self, stamp: ProducerStamp | None) -> int:
-        """The number of the transaction of a batch with this stamp; NONE if it has none. Each producer has one
-        transaction."""
+        """The number of the transaction of a batch with this stamp, or NONE. Each producer has one transaction."""
         if stamp is None:
             return NONE
         name = next(

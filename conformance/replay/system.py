@@ -63,8 +63,7 @@ def load_driver(path: Path) -> Callable[[], UserSystem]:
 
 
 class Guarded:
-    """Wraps a user's driver: an exception in one of its methods becomes a UsageError that names the file and the
-    method."""
+    """Wraps a user's driver: an exception in a method becomes a UsageError that names the file and the method."""
 
     def __init__(self, path: Path, driver: Callable[[], UserSystem]) -> None:
         self.path = path

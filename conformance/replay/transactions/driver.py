@@ -54,8 +54,7 @@ COMPLETE = (TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT)
 
 def why_nobody_answers(trace: Trace) -> str | None:
     """Why the trace cannot be replayed: the first step in which a producer learns of an outcome before Kafka answers
-    with it. None if there is no such step.
-    """
+    with it. None if there is no such step."""
     handled: int | None = None
     answered: set[int] = set()
     for position, step in enumerate(trace.steps, start=1):
@@ -309,7 +308,8 @@ class Acts:
     # ------------------------------------------------------------------------------------------------------ partitions
 
     def ask_coordinator(self, partition: int, transaction: int) -> None:
-        """A copy of a record arrives at the leader, and the leader's AddPartitionsToTxn arrives at the coordinator."""
+        """A copy of the transaction's record arrives at the leader, whose AddPartitionsToTxn arrives at the
+        coordinator."""
         self.deliver_record(partition, transaction)
         question = self.question_of(partition)
         if question is None:
@@ -340,15 +340,15 @@ class Acts:
         self.lose_answers_to(partition)
 
     def deliver_record(self, partition: int, transaction: int) -> None:
-        """The oldest copy in flight of the transaction's record arrives at the partition. Raises ClusterError without a
-        copy."""
+        """The oldest copy in flight of the transaction's record arrives at the partition. Raises ClusterError if there
+        is no copy."""
         for message in self.copies_in_flight(partition, transaction):
             self.system.deliver(message.number)
             return
         raise ClusterError(f"no copy of record {name_of(transaction)} is on its way to partition {partition}")
 
     def copies_in_flight(self, partition: int, transaction: int) -> Iterator[Message]:
-        """The copies of a record that are in flight to a partition, in order of sending."""
+        """The copies of the transaction's record that are in flight to a partition, in order of sending."""
         for message in self.system.messages:
             content = message.payload
             is_copy = isinstance(content, ProduceRequest) and content.payload.startswith(name_of(transaction))
@@ -419,8 +419,7 @@ class Acts:
         )
 
     def must_be_sent_to(self, partition: int) -> int:
-        """The number of the marker whose answer from this partition the coordinator awaits. Raises ClusterError if it
-        awaits none."""
+        """Like `marker_sent_to`, but raises ClusterError if the coordinator awaits no answer from this partition."""
         sent = self.marker_sent_to(partition)
         if sent is None:
             raise ClusterError(f"the coordinator awaits no answer to a marker for partition {partition}")
@@ -469,8 +468,7 @@ class TransactionsDriver(Acts):
     def _try_what_is_refused(self) -> None:
         """Try what is no step of the model in this state, because the system must refuse it: the coordinator's thread
         looks for complete transactions; a copy of a late marker arrives at a partition, or a copy of a record while
-        a different transaction is open there.
-        """
+        a different transaction is open there."""
         now = State(self.trace.instance, self.trace.states[self.position])
         if not self._is_possible("coordinator_completes_transaction"):
             self.system.write_completions()
@@ -528,7 +526,7 @@ class TransactionsDriver(Acts):
         self._send_copies_of_end_txn(producer)
 
     def _send_copies_of_end_txn(self, producer: int) -> None:
-        """Send one more copy of the producer's EndTxn for each copy that will become late while the producer awaits the
+        """Send a further copy of the producer's EndTxn for each copy that becomes late before the producer has an
         answer."""
         for step in self._later():
             if step.action in ASKS_NO_MORE and step.ordinals in ((producer,), ()):
@@ -542,7 +540,7 @@ class TransactionsDriver(Acts):
         self.seen.late_end_txn = self.spare_end_txns[producer].pop(0)
 
     def coordinator_handles_late_end_txn(self) -> None:
-        """The late EndTxn arrives; if a producer awaits the answer to an equal EndTxn, the producer's own arrives
+        """The late EndTxn arrives; if a producer awaits an answer to an equal EndTxn, that producer's arrives
         instead."""
         late, self.seen.late_end_txn = self.seen.late_end_txn, None
         (content,) = [message.payload for message in self.system.messages if message.number == late]

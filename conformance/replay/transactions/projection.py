@@ -87,8 +87,7 @@ class Observations:
 
     def note(self, system: TransactionalCluster) -> None:
         """Add an observation of the system. A decision that has become durable since the last observation belongs to
-        the last transaction with the producer id and epoch that the coordinator had at the last observation.
-        """
+        the last transaction with the producer id and epoch that the coordinator had at the last observation."""
         states = system.coordinator.states
         durable, pending = states.states[TRANSACTIONAL_ID], states.pending.get(TRANSACTIONAL_ID)
         self.taken_at_end |= {

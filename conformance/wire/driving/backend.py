@@ -51,8 +51,7 @@ class Groups:
         self._committed[at] = offset, metadata
 
     def committed(self, at: At) -> Committed:
-        """The offset and the metadata that the group has committed for a partition; -1 and "" before the first
-        commit."""
+        """The offset and metadata that the group has committed for a partition; (-1, "") before the first commit."""
         return self._committed.get(at, NOTHING)
 
     def partitions_of(self, group: str) -> dict[str, list[int]]:
@@ -182,8 +181,8 @@ class Backend:
         return sorted(self.cluster.controller_metadata().isr)
 
     def coordinator(self) -> int:
-        """The broker on which the coordinators of groups and transactions run: the first that runs; if none runs, the
-        first."""
+        """The broker with the coordinators of groups and transactions: the first that runs, or the first if none
+        runs."""
         return next(iter(self.live()), self.cluster.brokers[0])
 
     async def append(self, broker: int, batch: Batch, acks: Acks) -> ProduceResponse | None:

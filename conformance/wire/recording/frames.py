@@ -141,8 +141,7 @@ Broker = int | str
 
 @dataclass(frozen=True)
 class Message:
-    """A request or a response. `key`, the API's key, is None without a readable header, or without the response's
-    request."""
+    """A request or a response. `key`, the API's key, is None if the header or the request of a response is missing."""
 
     kind: str
     broker: Broker

@@ -97,8 +97,7 @@ def packed(entry: Mapping[str, Any], frame: bytes | None) -> bytes:
 
 
 def line_of(entry: Mapping[str, Any], frame: bytes | None) -> dict[str, Any]:
-    """The line of an entry: its fields, the API's name, and the body of `frame`; without a body, why, and the frame's
-    size."""
+    """The line of an entry: its fields, the API's name, and the body; or why there is no body, and the frame's size."""
     line = {name: value for name, value in entry.items() if name not in ("key", "of")}
     key, version = entry.get("key"), entry.get("version")
     if "key" in entry:

@@ -143,7 +143,7 @@ class Stage(Backend):
 
 
 async def _answer_of(coming: asyncio.Future[Answer | None], held: Held, others: list[Held]) -> Answer:
-    """Wait for the answer to a held request, take the request out of the list `others`, and return the answer. Raises
+    """Wait for `coming`, the answer to the request `held`; take `held` out of `others`, and return the answer. Raises
     Disconnected if the answer is None."""
     try:
         answer = await coming
