@@ -92,8 +92,8 @@ def _listed(number: int, said: dict[str, Any]) -> Acked:
 
 
 def _observed(number: int, said: dict[str, Any]) -> Acked | None:
-    """The record of a recording's `acked` line with acks=all, or successful `client_result`; None for any other
-    line."""
+    """The record of a recording's line: of an `acked` line with acks=all, or of a `client_result` without an error;
+    None for any other line."""
     is_acked = said["kind"] == "acked" and said.get("acks", "all") in ("all", "-1", -1)
     is_result = said.get("what") == "client_result" and said.get("error", "absent") is None
     if not (is_acked or is_result) or said.get("offset") is None:

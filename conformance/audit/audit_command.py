@@ -127,8 +127,8 @@ class _Progress:
 
 
 def _isr(options: Sequence[str], folders: Found) -> Mapping[str | None, frozenset[str]]:
-    """For each partition, the brokers in its ISR by the --isr options; None: for all other partitions. Raises
-    UsageError."""
+    """For each partition, the brokers in its ISR as the --isr options list them; the key None stands for all other
+    partitions. Raises UsageError."""
     isr: dict[str | None, frozenset[str]] = {}
     for text in options:
         partition, brokers = _for_partition(text, folders)
@@ -155,7 +155,8 @@ def _acked(options: Sequence[str], folders: Found) -> Mapping[str, list[Acked]]:
 
 
 def _only_partition(text: str, folders: Found) -> str:
-    """The only partition outside internal topics, for an option --acked `text` that names none. Raises UsageError."""
+    """The only partition outside internal topics, for an option --acked `text` without a partition. Raises
+    UsageError."""
     partitions = [partition for partition in folders.copies if not partition.startswith("__")]
     if len(partitions) != 1:
         raise UsageError(

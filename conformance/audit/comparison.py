@@ -53,8 +53,8 @@ class Region:
         return self.last + 1 == other.first and self.sides() == other.sides()
 
     def sides(self) -> object:
-        """What two regions must share to be joined: brokers and leader epochs of the groups, holes, and `why`; not the
-        values."""
+        """What must be equal in two regions so that they are joined to one: the brokers and the leader epochs of the
+        groups, the holes, and `why`. The values of records may differ."""
         return [(group.brokers, group.epoch) for group in self.groups], self.holes, self.why
 
 
@@ -362,8 +362,8 @@ class CommittedCheck:
 
 
 def lacking(isr: Set[str] | None, statement: str, brokers: tuple[str, ...], first: int, last: int) -> Finding:
-    """The finding that `brokers` lack committed records: BROKEN if one was in the ISR, UNDECIDED if `isr` is None, or a
-    note."""
+    """The finding that `brokers` lack committed records: BROKEN if one of these brokers is in `isr`, UNDECIDED if `isr`
+    is None, otherwise a note."""
     if isr is None:
         why = f"if {names(brokers)} {_was(brokers)} in the ISR at the end, this is a loss, else normal; --isr tells"
         return Finding(Grade.UNDECIDED, "committed", f"{statement}; {why}", brokers, first, last)

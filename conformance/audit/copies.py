@@ -173,8 +173,8 @@ def _add(content: Found, broker: str, folder: Path, only: Sequence[str]) -> int:
 
 
 def _read(content: Found, read: Callable[[Path], Value], path: Path) -> Value | None:
-    """The content of a file; None if the file is absent, or unreadable: then a line is added to
-    `content.unreadable`."""
+    """The content of a file; None if the file is absent or cannot be read. If it cannot be read, a line about this is
+    added to `content.unreadable`."""
     try:
         return read(path) if os.path.lexists(path) else None
     except FileError as error:
@@ -281,8 +281,8 @@ class CopyLog:
             pass
 
     def _in_segment(self, path: Path, is_last: bool, base: int) -> Iterator[Batch]:
-        """The batches of a segment with base offset `base`; the last segment may be torn by a loss of power. Raises
-        FileError."""
+        """The batches of a segment, whose base offset is `base`. The last segment may end early, torn by a loss of
+        power. Raises FileError."""
         with opened(path) as (file, size):
             try:
                 for batch in batches_of(file, size, self._most):

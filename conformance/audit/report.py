@@ -131,8 +131,8 @@ def spell_finding(partition: str, finding: Finding) -> str:
 
 
 def is_told(report: PartitionReport, of: int) -> bool:
-    """Whether the report is printed: if the audit has few partitions (`of`), or if there is more to report than
-    notes."""
+    """Whether the report of a partition is printed: if the audit has few partitions (`of`), or if there is a finding
+    other than notes."""
     return of <= MOST_WITHOUT_FINDINGS or any(finding.grade != Grade.NOTE for finding in report.findings)
 
 

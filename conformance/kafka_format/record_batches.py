@@ -175,7 +175,7 @@ def batches_of(file: BinaryIO, size: int, most: int) -> Iterator[Batch]:
 
 
 def _check_start(file: BinaryIO, head: bytes, byte: int, size: int) -> None:
-    """Raise BatchError unless `head`, the first bytes of a batch at `byte`, has the magic 2 and a possible length."""
+    """Raise BatchError unless `head`, the first bytes of a batch, has the right magic, and a length within bounds."""
     if len(head) < LENGTH_FROM or (len(head) < HEADER.size and not any(head)):
         raise BatchError(
             byte,

@@ -99,7 +99,7 @@ def compared(instance: Instance, cells: Cells, observed: Mapping[str, Any]) -> t
 
 
 def _flat(layout: FieldLayout, value: Any, sizes: Sequence[int]) -> Iterator[int | None]:
-    """The cells of a variable whose observed value is `value`, a nested list with these `sizes`; None: not observed."""
+    """The cells of the observed `value` of a variable or of one row, with these sizes; None for a cell not observed."""
     if value is None:
         yield from [None] * prod(sizes)
     elif not sizes:

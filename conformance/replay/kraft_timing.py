@@ -69,7 +69,7 @@ class MetadataLog:
         return range(max(least, offsets[0]), offsets[-1] + 1) if offsets else range(0)
 
     def note(self, step: Step, before: State, after: State) -> None:
-        """Append the records that a step writes to the metadata log."""
+        """Append to the metadata log the records that a step writes."""
         if step.action == CONFIGURE:
             now = self.log[-1]
             epoch = int(after.controller_partition_epoch)
@@ -120,7 +120,7 @@ def assignment_of(steps: Sequence[Step], states: Sequence[State]) -> tuple[int, 
     """An order of the replicas with which Kafka makes the trace's elections. Raises UntimelyError if every order fails.
 
     An administrator who reassigns the partition names the new replicas in this order, too. The replicas to be removed
-    come after the new replicas, by number, until they are removed; if the reassignment is cancelled, they stay there.
+    come after the new replicas, by number, until they are removed; after a cancelled reassignment, they stay last.
     Kafka: PartitionReassignmentReplicas, PartitionReassignmentRevert.
     """
     replicas = range(int(states[0].replicas))

@@ -380,8 +380,8 @@ class _Projection:
         }
 
     def _announced(self, epoch: int) -> tuple[int | None, frozenset[int], int]:
-        """The leader, ISR and partition epoch of the election of an epoch, if a running broker has not received it, or
-        if no broker was up when it was announced; otherwise NONE, an empty ISR, and 0."""
+        """The leader, ISR and partition epoch of the election of an epoch, if a running broker has not received the
+        election, or if no broker was up when it was announced; otherwise NONE, an empty ISR, and 0."""
         is_awaited = epoch >= self.seen.heard or any(b.is_up and _epoch(b) < epoch for b in self.brokers)
         return self.seen.elections[epoch] if is_awaited and epoch < len(self.seen.elections) else (NONE, frozenset(), 0)
 
@@ -510,8 +510,8 @@ class _Projection:
         }
 
     def _answered_deletion(self) -> int:
-        """The offset up to which clients know that records are deleted; 0 if the model has no step that answers
-        them."""
+        """The offset up to which clients have learned that records are deleted; 0 if the model has no step in which
+        clients learn it."""
         answered = [
             answer.low_watermark for answer in self.view.deletes if answer is not None and answer.error is Errors.NONE
         ]
@@ -569,8 +569,9 @@ class _Projection:
         }
 
     def _deleted(self) -> Projected:
-        """By broker and offset: the deleted record that the broker remembers in its producer state; NONE if the offset
-        is not deleted; None, which is not compared, where the model may still have a record that no broker shows."""
+        """By broker and offset: the deleted record that the broker remembers in its producer state; NONE where no
+        record is deleted. None (not compared) where the broker remembers no record: the model also keeps deleted
+        records of brokers that are down, and records that later records have displaced."""
         if not self.configuration.delete_records:
             return {}
         cells: list[int | None] = []

@@ -240,8 +240,8 @@ class ReplicationSteps(_Steps):
     follower_starts_over = follower_is_out_of_range
 
     def _exchange(self, follower: int, leader: int) -> bool:
-        """Deliver the follower's next request, if any, and the response; return whether the follower then asks
-        again."""
+        """Deliver the follower's next request, if any, and the response; return whether the follower has then sent a
+        further request."""
         self.cluster.fire(follower, TimerKind.FETCHER_DO_WORK, leader)
         in_flight = {message.number for message in self.cluster.messages()}
         for thread in acts.view_of(self.cluster, follower).fetchers:
@@ -382,7 +382,7 @@ class KraftSteps(_Steps):
         self.cluster.lose_disk(follower)
 
     def leader_handles_late_fetch(self, leader: int, follower: int) -> None:
-        """The leader handles the late fetch together with one of the new process; the latter's response is lost."""
+        """The leader handles the late fetch and a fetch of the new process together; the latter's response is lost."""
         (late,) = late_fetches(self.cluster, follower, leader)
         self.cluster.fire(follower, TimerKind.FETCHER_DO_WORK, leader)
         self.cluster.deliver_together(late.number, self.cluster.messages()[-1].number)

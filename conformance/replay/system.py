@@ -13,7 +13,7 @@ from isrcheck.traces.format.trace import ReadableTrace, Trace
 
 
 class StepRefusedError(Exception):
-    """The system cannot take the model's step in its present state; the message says why."""
+    """The system, in its present state, cannot take the model's step; the message says why."""
 
 
 class Steps(Protocol):
@@ -63,7 +63,7 @@ def load_driver(path: Path) -> Callable[[], UserSystem]:
 
 
 class Guarded:
-    """Wraps a user's driver: an exception in a method becomes a UsageError that names the file and the method."""
+    """Wraps a user's driver: an unexpected exception in a method becomes a UsageError with the file and the method."""
 
     def __init__(self, path: Path, driver: Callable[[], UserSystem]) -> None:
         self.path = path

@@ -142,7 +142,8 @@ def _timing_with(trace: Trace, states: Sequence[State], slow: frozenset[int]) ->
 
 
 def _must_not_have_to_wait(trace: Trace, states: Sequence[State]) -> None:
-    """Raise UntimelyError if a producer exceeds max.in.flight.requests.per.connection requests to a leader.
+    """Raise UntimelyError if a producer has more than max.in.flight.requests.per.connection unanswered requests to a
+    leader.
 
     The model has this limit only for requests that are sent again. Records without a transaction or sequence number can
     come from several producers; those of one transaction come from one producer. In the model, requests that an

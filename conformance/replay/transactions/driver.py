@@ -81,7 +81,7 @@ def why_nobody_answers(trace: Trace) -> str | None:
 
 
 def _waits_for_same(state: State, producer: int) -> bool:
-    """Whether this producer awaits the answer to the late EndTxn: both have the same outcome and epoch."""
+    """Whether this producer awaits the answer to an EndTxn with the outcome and the epoch of the late EndTxn."""
     awaited = WAITS_FOR.get(state.phase[producer])
     return bool(awaited == state.late_end_txn and state.epoch[producer] == state.late_end_txn_epoch)
 
@@ -308,8 +308,8 @@ class Acts:
     # ------------------------------------------------------------------------------------------------------ partitions
 
     def ask_coordinator(self, partition: int, transaction: int) -> None:
-        """A copy of the transaction's record arrives at the leader, whose AddPartitionsToTxn arrives at the
-        coordinator."""
+        """A copy of the transaction's record arrives at the partition's leader, and the leader's AddPartitionsToTxn
+        arrives at the coordinator."""
         self.deliver_record(partition, transaction)
         question = self.question_of(partition)
         if question is None:
@@ -526,8 +526,8 @@ class TransactionsDriver(Acts):
         self._send_copies_of_end_txn(producer)
 
     def _send_copies_of_end_txn(self, producer: int) -> None:
-        """Send a further copy of the producer's EndTxn for each copy that becomes late before the producer has an
-        answer."""
+        """Send as many further copies of the producer's EndTxn as will become late before the producer learns of the
+        outcome, or the application stops."""
         for step in self._later():
             if step.action in ASKS_NO_MORE and step.ordinals in ((producer,), ()):
                 break
@@ -540,8 +540,8 @@ class TransactionsDriver(Acts):
         self.seen.late_end_txn = self.spare_end_txns[producer].pop(0)
 
     def coordinator_handles_late_end_txn(self) -> None:
-        """The late EndTxn arrives; if a producer awaits an answer to an equal EndTxn, that producer's arrives
-        instead."""
+        """The late EndTxn arrives. If a producer awaits the answer to an equal EndTxn, that producer's EndTxn arrives
+        instead, and the late one is lost."""
         late, self.seen.late_end_txn = self.seen.late_end_txn, None
         (content,) = [message.payload for message in self.system.messages if message.number == late]
         for number, producer in enumerate(self.system.producers):

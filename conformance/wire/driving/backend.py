@@ -67,7 +67,8 @@ class Groups:
         self._held.setdefault(producer, {})[at] = offset, metadata
 
     def release(self, producer: tuple[int, int], control: Control) -> None:
-        """The transaction of a producer has ended: with `control`, commit or drop the offsets that were kept for it."""
+        """Commit or drop, as `control` says, the offsets that were kept for a producer's transaction, which has
+        ended."""
         held = self._held.pop(producer, {})
         if control is Control.COMMIT:
             self._committed.update(held)
@@ -181,8 +182,8 @@ class Backend:
         return sorted(self.cluster.controller_metadata().isr)
 
     def coordinator(self) -> int:
-        """The broker with the coordinators of groups and transactions: the first that runs, or the first if none
-        runs."""
+        """The broker on which the coordinators of groups and transactions run: the first broker that runs; if no broker
+        runs, the first broker."""
         return next(iter(self.live()), self.cluster.brokers[0])
 
     async def append(self, broker: int, batch: Batch, acks: Acks) -> ProduceResponse | None:

@@ -65,7 +65,7 @@ class Recorder:
         await self._process.wait()
 
     async def failed(self) -> int:
-        """Wait until the process ends by itself; returns its exit code."""
+        """Wait until the process ends by itself, as after a failed write; return its exit code."""
         assert self._process is not None
         return await self._process.wait()
 
