@@ -41,7 +41,7 @@ def instance_of(model: Named, protocol: str | None, values: Mapping[str, Value],
 
 
 def values_of(model: Model, values: Mapping[str, Value]) -> dict[str, int]:
-    """Return each entry's value as a number; the names in `values` are the model's or Kafka's. Raises UsageError."""
+    """Return the value of each entry in `values` as a number; names are the model's or Kafka's. Raises UsageError."""
     numbers: dict[str, int] = {}
     for name, value in values.items():
         entry = entry_of(model, name, is_switch=False)

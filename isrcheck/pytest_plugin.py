@@ -110,7 +110,8 @@ class CheckedProperty(pytest.Item):
     parent: Checked
 
     def runtest(self) -> None:
-        """Run the search if it has not run yet, and pass, skip or fail, depending on the verdict on this property."""
+        """Run the search if it has not run yet; pass, skip or raise BrokenPropertyError, as the verdict on this
+        property demands."""
         import isrcheck
 
         try:

@@ -389,7 +389,8 @@ def find(machine: type[ModelAndSystem], examples: int = EXAMPLES, steps: int = S
 def must_agree(
     machine: type[ModelAndSystem], examples: int = EXAMPLES, steps: int = STEPS, out: Path = DEFAULT
 ) -> None:
-    """Run `find`. Save the trace of a failure in `out`, and raise AssertionError with the shrunk steps and the path."""
+    """Run `find`; after a failure, save its trace in `out`, and raise AssertionError with the shrunk steps and the
+    path."""
     failure = find(machine, examples, steps)
     if failure is None:
         return

@@ -2,7 +2,8 @@
 
 In:  the list: a text file of lines `OFFSET` or `OFFSET VALUE`, or of JSON objects; or a recording of observations or of
      network traffic. Each batch of a copy, once it is read; after the last batch, the logs of the copies.
-Out: the records of the list as `Acked`, in the order of the file, or a UsageError with file and line; findings.
+Out: the records of the list as `Acked`, in the order of the file, or a UsageError with file and line. The findings of
+     the check.
 """
 
 from __future__ import annotations
@@ -30,8 +31,8 @@ CURE = 'write OFFSET, OFFSET VALUE, or {"offset": 5, "value": "..."}'
 
 @dataclass(frozen=True, slots=True)
 class Acked:
-    """An acknowledged record: the line of the list, its offset, its value if the list has it, and its partition
-    (TOPIC-N) if the list names it."""
+    """An acknowledged record: the number of its line in the list, its offset, its value if the list has it, and its
+    partition (TOPIC-N) if the list names it."""
 
     line: int
     offset: int
@@ -40,7 +41,7 @@ class Acked:
 
 
 def acked_in(path: Path) -> list[Acked]:
-    """The acknowledged records of a list. Raises UsageError."""
+    """The acknowledged records in the file `path`. Raises UsageError if a line is unreadable or there is no record."""
     records: list[Acked] = []
     for number, line in _lines(path):
         try:
@@ -70,7 +71,7 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
 
 
 def _record(number: int, line: bytes) -> Acked | None:
-    """The acknowledged record that a line shows; None for a comment or any other line. Raises UnreadableError."""
+    """The acknowledged record in line `number` of a list; None if the line has none. Raises UnreadableError."""
     if not line.strip() or line.startswith(b"#"):
         return None
     if line.startswith(b"{"):
@@ -91,7 +92,8 @@ def _listed(number: int, said: dict[str, Any]) -> Acked:
 
 
 def _observed(number: int, said: dict[str, Any]) -> Acked | None:
-    """The record of an `acked` line with acks=all, or of a successful `client_result`; None for any other line."""
+    """The record of a recording's line: of an `acked` line with acks=all, or of a `client_result` without an error;
+    None for any other line."""
     is_acked = said["kind"] == "acked" and said.get("acks", "all") in ("all", "-1", -1)
     is_result = said.get("what") == "client_result" and said.get("error", "absent") is None
     if not (is_acked or is_result) or said.get("offset") is None:
@@ -127,7 +129,7 @@ class Entry:
 
 @dataclass
 class Tally:
-    """How many acknowledged records were looked for, and how many of them are on every copy that has their offset."""
+    """How many acknowledged records were looked for, and how many of them every copy holds, or has deleted since."""
 
     asked: int = 0
     everywhere: int = 0
@@ -183,7 +185,8 @@ class AckedCheck:
     def _judge(
         self, number: int, record: Acked, behind: dict[tuple[str, tuple[str, ...]], list[Acked]]
     ) -> Finding | None:
-        """Return the finding about one record, or None; a record that only some copies lack joins `behind` instead."""
+        """Return the finding about `record`, which has this number in `_records`; None if there is nothing to report
+        yet: if only some copies lack it, it is put into `behind`, whose records are reported together."""
         entries = {log.broker: self._entries.get((log.broker, number)) for log in self.logs}
         holders = tuple(broker for broker, entry in entries.items() if entry is not None and entry.is_it)
         deleted = tuple(log.broker for log in self.logs if record.offset < log.start)
@@ -216,7 +219,7 @@ class AckedCheck:
 
     @staticmethod
     def _is_unknown(log: CopyLog, record: Acked, entry: Entry | None) -> bool:
-        """Whether it is undecided if a copy had a record: the offset is unreadable, or was perhaps compacted."""
+        """Whether it is unknown if the copy has `record`: its offset could not be read, or may have been compacted."""
         if entry is not None:
             return entry.is_it is None
         return record.offset >= log.start and (

@@ -69,7 +69,7 @@ OPTIONS = (
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Audit all partitions; a file that cannot be read does not stop the audit of the other files."""
+    """Audit all partitions, also if some files cannot be read; print the report, and return the exit code."""
     folders = copies_in(arguments.folders, arguments.partition)
     isr = _isr(arguments.isr, folders)
     acked = _acked(arguments.acked, folders)
@@ -121,13 +121,14 @@ class _Progress:
             self._line.tell(f"{state}, the last at byte {batch.byte:,} of its segment", now - self._began)
 
     def next_partition(self) -> None:
-        """Count a finished partition, and erase the progress line before its report is printed."""
+        """Count a finished partition, and erase the progress line: the partition's report is printed next."""
         self.partitions += 1
         self._line.clear()
 
 
 def _isr(options: Sequence[str], folders: Found) -> Mapping[str | None, frozenset[str]]:
-    """The brokers in the ISR by partition; None stands for all partitions. Raises UsageError."""
+    """For each partition, the brokers in its ISR as the --isr options list them; the key None stands for all other
+    partitions. Raises UsageError."""
     isr: dict[str | None, frozenset[str]] = {}
     for text in options:
         partition, brokers = _for_partition(text, folders)
@@ -154,7 +155,8 @@ def _acked(options: Sequence[str], folders: Found) -> Mapping[str, list[Acked]]:
 
 
 def _only_partition(text: str, folders: Found) -> str:
-    """Return the only partition outside internal topics, for a list that names no partition. Raises UsageError."""
+    """The only partition outside internal topics, for an option --acked `text` without a partition. Raises
+    UsageError."""
     partitions = [partition for partition in folders.copies if not partition.startswith("__")]
     if len(partitions) != 1:
         raise UsageError(
@@ -164,7 +166,8 @@ def _only_partition(text: str, folders: Found) -> str:
 
 
 def _for_partition(text: str, folders: Found) -> tuple[str | None, str]:
-    """Return (TOPIC-N, REST) for TOPIC-N=REST; (None, the text) if no name of a partition comes before `=`."""
+    """Split TOPIC-N=REST into (TOPIC-N, REST); return (None, `text`) if no name of a partition comes before `=`. Raises
+    UsageError if no folder has the partition."""
     partition, equals, rest = text.partition("=")
     if not equals or not PARTITION.fullmatch(partition):
         return None, text

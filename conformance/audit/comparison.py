@@ -1,12 +1,12 @@
 """Compares the copies of a partition offset by offset: does each copy have every committed record that it must have?
 
-Batches with equal offsets, leader epochs and digests are equal. If they are not, their records are compared, since
+Batches with equal offsets, leader epochs and digests are equal. Of other batches, the records are compared, since
 compaction rewrites the batches of each copy separately. Compressed records that cannot be read are left undecided.
 
-A record is committed if it is below the high watermark of a broker that holds it. Every later leader has to hold it.
-If a broker lacks a committed record, because its log ends before that offset or has a record of an earlier leader epoch
-at it, the broker may only have stopped before the other brokers: this is an error only if that broker was in the ISR,
-which the folders do not show.
+A record is committed if it is below the high watermark of a broker that holds it. Every later leader has to hold it. If
+a broker lacks a committed record, because its log ends before the record's offset or has a record of an earlier leader
+epoch there, the broker may only have stopped before the other brokers: this is an error only if that broker was in the
+ISR, which the folders do not show.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ class Group:
 
 @dataclass(frozen=True)
 class Region:
-    """Offsets at which copies differ: the groups that hold something, and the copies that have a hole there.
+    """Offsets at which copies differ: the groups of copies that hold records there, and the brokers whose copy has a
+    hole.
 
     `why` says why the groups could not be compared; None if they were compared, and differ.
     """
@@ -48,11 +49,12 @@ class Region:
     why: str | None = None
 
     def goes_on_as(self, other: Region) -> bool:
-        """Whether another region follows directly, with the same copies in the same groups."""
+        """Whether `other` follows directly after this region, with the same copies in the same groups."""
         return self.last + 1 == other.first and self.sides() == other.sides()
 
     def sides(self) -> object:
-        """The groups of the region by their copies and leader epochs, without the values."""
+        """What must be equal in two regions so that they are joined to one: the brokers and the leader epochs of the
+        groups, the holes, and `why`. The values of records may differ."""
         return [(group.brokers, group.epoch) for group in self.groups], self.holes, self.why
 
 
@@ -69,7 +71,7 @@ class _Piece:
 
 
 class _Cursor:
-    """The place up to which a copy is read: `head` is its next piece, None at the end."""
+    """Reads a copy piece by piece: `head` is the next batch or record, None at the end of the copy."""
 
     def __init__(self, log: CopyLog) -> None:
         self.log = log
@@ -88,7 +90,7 @@ class _Cursor:
                 self.head = _Piece(*bounds, batch)
 
     def open(self) -> str | None:
-        """Replace the batch at the head by its records. Returns None; if that is impossible, the reason."""
+        """Replace the batch at the head by its records. Returns None, or the reason why the records cannot be read."""
         batch = self.head.batch if self.head else None
         if batch is None:
             return None
@@ -158,7 +160,7 @@ def _are_equal(pieces: Sequence[_Piece]) -> bool:
 
 
 def _gap(cursors: Sequence[_Cursor], holders: Sequence[_Cursor], piece: _Piece) -> Iterator[Region]:
-    """Yield the region of a piece that is equal in all copies that hold it, if some other copy has a hole there."""
+    """Yield the region of `piece`, which all `holders` hold equally, if some other copy has a hole there."""
     holes = _holes(cursors, holders, piece.first)
     if holes:
         brokers = tuple(cursor.log.broker for cursor in holders)
@@ -166,7 +168,7 @@ def _gap(cursors: Sequence[_Cursor], holders: Sequence[_Cursor], piece: _Piece) 
 
 
 def _holes(cursors: Sequence[_Cursor], holders: Sequence[_Cursor], at: int) -> tuple[str, ...]:
-    """The brokers whose log spans an offset, but has no record at it."""
+    """The brokers whose log spans the offset `at`, but has no record there."""
     return tuple(
         cursor.log.broker
         for cursor in cursors
@@ -192,10 +194,10 @@ def _grouped(cursors: Sequence[_Cursor], key: Callable[[_Piece], tuple[Any, ...]
 
 
 def _unopened(cursors: Sequence[_Cursor], at: int, last: int, why: str) -> Iterator[Region]:
-    """Yield the region of a batch whose records cannot be read.
+    """Yield the region of the offsets `at` to `last`, where records of batches cannot be read.
 
-    If all copies hold a batch with these bounds, and compaction has not rewritten it, the copies differ; otherwise it
-    is unknown whether they differ.
+    If all copies there hold one batch with just these offsets, and compaction has not rewritten it, the copies differ;
+    otherwise it is unknown whether they differ, and the region says `why`.
     """
     holders = [cursor for cursor in cursors if cursor.head and cursor.head.first <= last]
     groups = _grouped(holders, lambda piece: (piece.first, piece.last, piece.epoch, piece.digest))
@@ -250,8 +252,7 @@ class CommittedCheck:
             yield Finding(Grade.NOTE, "matching", statement, (broker,), first)
 
     def _pair(self, region: Region, earlier: Group, later: Group) -> Finding:
-        """The finding about two groups that differ; `later` has the higher leader epoch, unless the epochs are
-        equal."""
+        """The finding about two groups that differ; the leader epoch of `later` is the higher one, or equal."""
         brokers, first = (*earlier.brokers, *later.brokers), region.first
         values = f": {earlier.shown} against {later.shown}" if earlier.shown or later.shown else ""
         who = f"{names(earlier.brokers)} differ{'s' * (len(earlier.brokers) == 1)} from {names(later.brokers)} at"
@@ -361,7 +362,8 @@ class CommittedCheck:
 
 
 def lacking(isr: Set[str] | None, statement: str, brokers: tuple[str, ...], first: int, last: int) -> Finding:
-    """The finding that these brokers lack committed records: an error if one of the brokers was in the ISR."""
+    """The finding that `brokers` lack committed records: BROKEN if one of these brokers is in `isr`, UNDECIDED if `isr`
+    is None, otherwise a note."""
     if isr is None:
         why = f"if {names(brokers)} {_was(brokers)} in the ISR at the end, this is a loss, else normal; --isr tells"
         return Finding(Grade.UNDECIDED, "committed", f"{statement}; {why}", brokers, first, last)
@@ -386,7 +388,7 @@ def later_leader_without(logs: Sequence[CopyLog], offset: int, epoch: int) -> tu
 
 
 def _starts(logs: Sequence[CopyLog], but: str) -> dict[tuple[int, int], list[str]]:
-    """Maps (leader epoch, start offset), from all brokers except `but`, to the brokers whose folders show it."""
+    """For each (leader epoch, start offset) that folders of brokers other than `but` show: these brokers."""
     starts: dict[tuple[int, int], list[str]] = {}
     for log in logs:
         if log.broker != but:

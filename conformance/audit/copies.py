@@ -134,7 +134,8 @@ def _is_partition(folder: Path) -> bool:
 
 
 def _add(content: Found, broker: str, folder: Path, only: Sequence[str]) -> int:
-    """Add the copies in a folder; return their number. Raises FileError if the folder itself cannot be read."""
+    """Add the copies in `folder` to `content`; return the number of partitions in `folder`, including those not in
+    `only`. Raises FileError if `folder` itself cannot be read."""
     names = names_in(folder)
     alone = _real(folder)
     if _is_partition(alone) and not FILES_OF_A_LOG_FOLDER & set(names):
@@ -172,7 +173,8 @@ def _add(content: Found, broker: str, folder: Path, only: Sequence[str]) -> int:
 
 
 def _read(content: Found, read: Callable[[Path], Value], path: Path) -> Value | None:
-    """The content of a file; None if it is absent, or cannot be read: then a line is added to `content.unreadable`."""
+    """The content of a file; None if the file is absent or cannot be read. If it cannot be read, a line about this is
+    added to `content.unreadable`."""
     try:
         return read(path) if os.path.lexists(path) else None
     except FileError as error:
@@ -279,7 +281,8 @@ class CopyLog:
             pass
 
     def _in_segment(self, path: Path, is_last: bool, base: int) -> Iterator[Batch]:
-        """The batches of a segment, up to a torn end left by a loss of power. Raises FileError."""
+        """The batches of a segment, whose base offset is `base`. The last segment may end early, torn by a loss of
+        power. Raises FileError."""
         with opened(path) as (file, size):
             try:
                 for batch in batches_of(file, size, self._most):

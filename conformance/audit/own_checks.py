@@ -73,8 +73,8 @@ def check_leader_epochs(log: CopyLog) -> Iterator[Finding]:
 
 
 def _first_disagreement(log: CopyLog, checkpoint: str, entries: tuple[tuple[int, int], ...]) -> Iterator[Finding]:
-    """Yield the first disagreement. Both ends of each run of batches are compared: an entry of the checkpoint that
-    begins in between also covers the last offset of the run."""
+    """Yield the finding about the first offset to which log and checkpoint give different leader epochs. Both ends of
+    each run of batches are compared: an entry that begins in between also covers the last offset of the run."""
     place = -1
     first = entries[0][1] if entries else 0
     if first > log.start:
@@ -123,7 +123,7 @@ class SnapshotCheck:
             log.heard.append(self.hear)
 
     def hear(self, batch: Batch) -> None:
-        """Compare the snapshots whose offset is at most the start of the next batch; then note the batch."""
+        """Compare the snapshots whose offset is at most the first offset of `batch`; then note the batch's producer."""
         while self._snapshots and self._snapshots[0][0] <= batch.header.base_offset:
             self._compare(*self._snapshots.pop(0))
         if batch.header.producer_id in self._wanted:

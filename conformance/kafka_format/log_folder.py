@@ -39,7 +39,7 @@ class FileError(Exception):
 
 @contextmanager
 def opened(path: Path) -> Iterator[tuple[BinaryIO, int]]:
-    """Yields a regular file, opened for reading, and its size in bytes. An OSError meanwhile becomes a FileError."""
+    """Yields a regular file, open for reading, and its size in bytes. An OSError in the context becomes a FileError."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         status = os.fstat(handle)
@@ -113,7 +113,7 @@ def topic_id_of(path: Path) -> str | None:
 
 
 def _entries(path: Path, width: int) -> Iterator[tuple[int, list[str]]]:
-    """For each entry of a checkpoint: the byte at which the entry begins, and its words. Raises FileError."""
+    """For each entry of a checkpoint: the byte at which it begins, and its `width` words. Raises FileError."""
     lines = list(_lines(path))
     if not lines:
         return

@@ -175,7 +175,7 @@ def batches_of(file: BinaryIO, size: int, most: int) -> Iterator[Batch]:
 
 
 def _check_start(file: BinaryIO, head: bytes, byte: int, size: int) -> None:
-    """Check length and magic, so that only a batch of the right format and of a bounded size is read."""
+    """Raise BatchError unless `head`, the first bytes of a batch, has the right magic, and a length within bounds."""
     if len(head) < LENGTH_FROM or (len(head) < HEADER.size and not any(head)):
         raise BatchError(
             byte,
@@ -262,7 +262,7 @@ def _varint(body: bytes, at: int) -> tuple[int, int]:
 
 
 def _bytes(body: bytes, at: int, end: int) -> tuple[bytes | None, int]:
-    """Bytes with their length in front (None for the length -1), and the index after them."""
+    """The bytes after the length at `at` (None for the length -1), and the index after them."""
     length, at = _varint(body, at)
     if length < 0:
         return None, at

@@ -99,7 +99,8 @@ def compared(instance: Instance, cells: Cells, observed: Mapping[str, Any]) -> t
 
 
 def _flat(layout: FieldLayout, value: Any, sizes: Sequence[int]) -> Iterator[int | None]:
-    """The cells of the observed value of a variable, or of one row of it; None for each cell that was not observed."""
+    """The cells of `value`, the observed value of a variable or of one row of a variable, whose nested lists have these
+    `sizes`; None for each cell that was not observed."""
     if value is None:
         yield from [None] * prod(sizes)
     elif not sizes:

@@ -59,8 +59,7 @@ class Driver:
     def begin(self, trace: Trace) -> None:
         """Create a cluster in the trace's initial state. Raises MissingMechanismError for a protocol that the cluster
         does not implement, UntimelyError if no timing makes a cluster follow the trace, and UsageError for a trace of a
-        model other than `kafka`.
-        """
+        model other than `kafka`."""
         if system_of(trace.instance) != "kafka" or trace.instance.swaps:
             raise UsageError("this driver replays only traces of kafka without swapped actions; give such a trace")
         switches = switches_of(trace.instance)
@@ -125,7 +124,7 @@ class Driver:
             raise StepRefusedError(str(error)) from None
 
     def observe(self) -> Projected:
-        """The values of all variables of the model, except the budgets: a cluster does not count the faults left."""
+        """The values of all variables of the model except the budgets (faults left), which a cluster does not have."""
         view = self.cluster.observe()
         leaders = [broker for broker in view.brokers if broker.leadership is not None]
         self.seen.note(
@@ -178,8 +177,8 @@ class Driver:
                     self._give_up(follower, leader)
 
     def _give_up_proposals(self) -> None:
-        """Deliver the messages about the ISR that the model discards in this step: requests of processes that have
-        restarted since, refusals, and answers to processes that have ended."""
+        """Deliver the ISR requests that the model discards in this step, and their answers: requests of processes that
+        have restarted since, refusals, and answers to processes that have ended."""
         if not alters_partitions(self.configuration):
             return
         before, after = self._before_and_after("alter_partition")

@@ -37,8 +37,7 @@ RESTART = "broker_restarts"
 @dataclass(frozen=True)
 class Metadata:
     """The metadata after one record: the partition epoch, and for each broker whether it is fenced, whether it shuts
-    down, and the number of its registered process; and how often min.insync.replicas was changed.
-    """
+    down, and the number of its registered process; and how often min.insync.replicas was changed."""
 
     partition_epoch: int
     is_fenced: tuple[bool, ...]
@@ -47,7 +46,7 @@ class Metadata:
     configurations: int = 0
 
     def is_active(self, broker: int) -> bool:
-        """Whether a broker may join the ISR."""
+        """Whether a broker is neither fenced nor shutting down, so that it may join the ISR."""
         return not self.is_fenced[broker] and not self.is_shutting_down[broker]
 
 
@@ -70,7 +69,7 @@ class MetadataLog:
         return range(max(least, offsets[0]), offsets[-1] + 1) if offsets else range(0)
 
     def note(self, step: Step, before: State, after: State) -> None:
-        """Append the records that a step writes to the metadata log."""
+        """Append to the metadata log the records that a step writes."""
         if step.action == CONFIGURE:
             now = self.log[-1]
             epoch = int(after.controller_partition_epoch)
@@ -121,7 +120,7 @@ def assignment_of(steps: Sequence[Step], states: Sequence[State]) -> tuple[int, 
     """An order of the replicas with which Kafka makes the trace's elections. Raises UntimelyError if every order fails.
 
     An administrator who reassigns the partition names the new replicas in this order, too. The replicas to be removed
-    come after the new replicas, by number, until they are removed; if the reassignment is cancelled, they stay there.
+    come after the new replicas, by number, until they are removed; after a cancelled reassignment, they stay last.
     Kafka: PartitionReassignmentReplicas, PartitionReassignmentRevert.
     """
     replicas = range(int(states[0].replicas))
@@ -210,16 +209,16 @@ TIMED = (*ELECTIONS, STOP, FETCH, LATE_FETCH, READ_CONFIGURATION)
 
 @dataclass(frozen=True)
 class KraftTiming:
-    """`reads`: by step, the brokers that must read the metadata log before it, and the offsets up to which they read.
-    `assignment`: the replicas in the order in which they are assigned. Both are empty without KRaft.
-    """
+    """The timing of a cluster with KRaft. `reads`: by step, the brokers that must read the metadata log before the
+    step, and the offsets up to which they read. `assignment`: the replicas in the order in which they are assigned.
+    Both are empty without KRaft."""
 
     reads: Mapping[int, Mapping[int, int]] = field(default_factory=dict)
     assignment: tuple[int, ...] = ()
 
 
 def kraft_timing_of(steps: Sequence[Step], states: Sequence[State]) -> KraftTiming:
-    """The timing of these steps. Raises UntimelyError if no timing fits."""
+    """The timing with which a cluster can take `steps`. Raises UntimelyError if there is no such timing."""
     return KraftTiming(_Reading(states[0]).all(steps, states), assignment_of(steps, states))
 
 
@@ -271,8 +270,7 @@ class _Reading:
 
     def _must_not_pass_configuration(self, position: int, step: Step, broker: int, offset: int, after: State) -> None:
         """Raise UntimelyError if the metadata log has, up to `offset`, a change of min.insync.replicas that the broker
-        has not read in the trace: a broker reads the log in order.
-        """
+        has not read in the trace: a broker reads the log in order."""
         if after.min_isr_changes > 0 and self.log.log[offset].configurations > after.min_isr_changes_read[broker]:
             raise UntimelyError(
                 f"step {position} ({step.action}) needs broker {broker} to have read a record of the metadata log that"
@@ -282,8 +280,7 @@ class _Reading:
     def _before_proposal(self, position: int, step: Step, before: State) -> dict[int, int]:
         """The leader, and the offset up to which the leader must read to know that the follower is active and (since
         3.5) that the fetching process is registered. The leader must not read a change of the partition that it has not
-        read in the trace. Raises UntimelyError if there is no such offset.
-        """
+        read in the trace. Raises UntimelyError if there is no such offset."""
         leader, follower = step.ordinals
         is_late = step.action == LATE_FETCH
         process = self.late_process[leader, follower] if is_late else self.log.log[-1].processes[follower]
@@ -301,7 +298,8 @@ class _Reading:
         )
 
     def _before_stop(self, position: int, broker: int, before: State) -> dict[int, int]:
-        """The offset up to which each broker must read to know of the shutdown; empty if the stop waits for none."""
+        """For each broker that must read further before `broker` may stop: the offset of the shutdown in the metadata
+        log. Empty if the stop waits for no broker. Raises UntimelyError if the stop waits for a broker that is down."""
         if before.is_fenced[broker] or not before.is_shutting_down[broker]:
             return {}
         reads, least, now = {}, self.shutdown_at[broker], self.log.log[-1]

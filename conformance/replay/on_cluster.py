@@ -20,7 +20,7 @@ from isrcheck.traces.lanes.scene import listed
 
 
 class Followed(NamedTuple):
-    """How a cluster replays the traces of one model: the driver, and the traces that cannot be replayed."""
+    """How a cluster replays the traces of one model: how the driver is made, and which traces cannot be replayed."""
 
     driver: Callable[[str | None], System]
     """A function that takes the name of a seeded bug and makes the driver."""
@@ -48,8 +48,7 @@ class OnCluster:
 
     def begin(self, trace: Trace) -> None:
         """Create a cluster in the trace's initial state. Raises UsageError if the trace's model has no driver, or does
-        not allow this bug or `logs`; UntimelyError if no cluster can follow the trace; and the driver's errors.
-        """
+        not allow this bug or `logs`; UntimelyError if no cluster can follow the trace; and the driver's errors."""
         model = system_of(trace.instance)
         if model not in BUGS or trace.instance.swaps:
             raise UsageError(

@@ -90,8 +90,8 @@ class KraftProjection:
         }
 
     def _shuts_down(self, broker: BrokerView) -> bool:
-        """Whether a broker shuts down. After its process has ended, the registration says that it shuts down until the
-        next process registers; the model says so only until the broker is fenced."""
+        """Whether a broker shuts down. The registration of an ended process says so until the next process registers;
+        the model says so only until the broker is fenced."""
         registered = self.now.brokers[broker.number]
         return registered.in_controlled_shutdown and (broker.is_up or not registered.is_fenced)
 
@@ -173,7 +173,7 @@ def _request_of(broker: int, network: Iterable[Message], proposals: Proposals) -
 
 
 def proposals_of(brokers: Iterable[BrokerView], requests: Iterable[Request], replicas: range) -> dict[str, Cells]:
-    """The variables of the releases with AlterIsr: the ISRs that leaders have proposed, and their requests."""
+    """The variables of the releases with AlterIsr: the ISR that each leader has proposed, and each broker's request."""
     proposed = [(b.leadership and b.leadership.proposed_isr) or () for b in brokers]
     return {
         "partition_epoch": tuple(b.partition_epoch for b in brokers),
@@ -297,7 +297,7 @@ class Observations:
         self.proposals |= {number: request for number, request in sent.items() if isinstance(request, AlterIsrRequest)}
 
     def _was_read(self, leader: BrokerView, reads: Mapping[Isolation, Iterable[Record]]) -> None:
-        """Note the records that consumers received, and the transaction markers between them."""
+        """Note the records that consumers received from `leader`, and transaction markers below its high watermark."""
         assert leader.high_watermark is not None
         markers = [
             record for record in leader.log if record.control is not None and record.offset < leader.high_watermark
@@ -380,9 +380,8 @@ class _Projection:
         }
 
     def _announced(self, epoch: int) -> tuple[int | None, frozenset[int], int]:
-        """The election of an epoch, if a running broker has not received it, or if no broker was up when it was
-        announced; otherwise no leader and no ISR.
-        """
+        """The leader, ISR and partition epoch of the election of an epoch, if a running broker has not received the
+        election, or if no broker was up when it was announced; otherwise NONE, an empty ISR, and 0."""
         is_awaited = epoch >= self.seen.heard or any(b.is_up and _epoch(b) < epoch for b in self.brokers)
         return self.seen.elections[epoch] if is_awaited and epoch < len(self.seen.elections) else (NONE, frozenset(), 0)
 
@@ -465,7 +464,8 @@ class _Projection:
         """The stage and the offset of the follower's fetch, and the response: None unless it is in flight, or the
         follower has yet to truncate as the response says.
 
-        With truncation on fetch, a broker that no longer follows this leader may follow it again, and apply a response.
+        With truncation on fetch, a broker keeps its fetch when it stops following this leader: if it follows the leader
+        again, it applies the response.
         """
         thread = next((fetcher for fetcher in follower.fetchers if fetcher.source == leader.number), None)
         if thread is not None and thread.diverging is not None:
@@ -510,7 +510,8 @@ class _Projection:
         }
 
     def _answered_deletion(self) -> int:
-        """The offset up to which clients have learned of deletions; 0 if the model has no step for these answers."""
+        """The offset up to which clients have learned that records are deleted; 0 if the model has no step in which
+        clients learn it."""
         answered = [
             answer.low_watermark for answer in self.view.deletes if answer is not None and answer.error is Errors.NONE
         ]
@@ -568,9 +569,9 @@ class _Projection:
         }
 
     def _deleted(self) -> Projected:
-        """The deleted records that a broker still remembers in its producer state. The model also keeps deleted
-        records of brokers that are down, or displaced by later records: these cannot be observed or compared.
-        """
+        """By broker and offset: the deleted record that the broker remembers in its producer state; NONE where no
+        record is deleted. None (not compared) where the broker remembers no record: the model also keeps deleted
+        records of brokers that are down, and records that later records have displaced."""
         if not self.configuration.delete_records:
             return {}
         cells: list[int | None] = []
@@ -615,7 +616,7 @@ class _Projection:
         return cells
 
     def _numbering(self, record: Record | None) -> int:
-        """The producer epoch, as a number of the model, in which a record got its stamp; 0 for other producers."""
+        """The model's number of the producer epoch in which a record got its stamp; 0 for stamps of other producers."""
         return 0 if record is None or record.stamp is None else self._numbering_with(record.stamp, record.payload)
 
     def _numbering_with(self, stamp: ProducerStamp, payload: str | None = None) -> int:
@@ -647,7 +648,7 @@ class _Projection:
         return tuple(meant.get(outcome, TransactionState.ABORTED) for outcome in outcomes)
 
     def _transaction(self, stamp: ProducerStamp | None) -> int:
-        """The number of the transaction to which a batch belongs. Each producer has only one transaction."""
+        """The number of the transaction of a batch with this stamp, or NONE. Each producer has one transaction."""
         if stamp is None:
             return NONE
         name = next(

@@ -50,7 +50,7 @@ OPTIONS = (
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Replay traces, or random walks."""
+    """Replay traces, or random walks; return the exit code."""
     if arguments.driver and (arguments.bug or arguments.logs or arguments.coverage):
         raise UsageError("--bug, --logs and --coverage apply to the cluster only; leave them out with --driver")
     if bool(arguments.files) == bool(arguments.walks):
@@ -71,7 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _replay_files(arguments: argparse.Namespace, system: System, coverage: Coverage | None) -> int:
-    """Replay every file; a file that is not a trace does not stop the replay of the others."""
+    """Replay every file, also if other files are not traces; return the gravest exit code."""
     paths = [
         path for argument in arguments.files for path in (files.files(argument) if argument.is_dir() else [argument])
     ]

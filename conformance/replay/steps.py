@@ -80,7 +80,7 @@ class ClientSteps(_Steps):
         self.producer_is_refused(leader)
 
     def _producer_with_room(self, leader: int) -> str:
-        """The first producer that can send now; the model does not say which records come from the same producer."""
+        """The name of the first producer that may send to `leader` now: the model does not say who sends a record."""
         most, sent = self.configuration.max_in_flight_requests, dict(self.cluster.observe().sent)
         names = (f"{PRODUCER} {number}" if number else PRODUCER for number in itertools.count())
         return next(
@@ -240,7 +240,8 @@ class ReplicationSteps(_Steps):
     follower_starts_over = follower_is_out_of_range
 
     def _exchange(self, follower: int, leader: int) -> bool:
-        """Deliver a follower's next request, if any, and the response. Return whether the follower asks again."""
+        """Deliver the follower's next request, if any, and the response; return whether the follower has then sent a
+        further request."""
         self.cluster.fire(follower, TimerKind.FETCHER_DO_WORK, leader)
         in_flight = {message.number for message in self.cluster.messages()}
         for thread in acts.view_of(self.cluster, follower).fetchers:
@@ -381,7 +382,7 @@ class KraftSteps(_Steps):
         self.cluster.lose_disk(follower)
 
     def leader_handles_late_fetch(self, leader: int, follower: int) -> None:
-        """The leader handles the late fetch together with a fetch of the new process, to which the response is lost."""
+        """The leader handles the late fetch and a fetch of the new process together; the latter's response is lost."""
         (late,) = late_fetches(self.cluster, follower, leader)
         self.cluster.fire(follower, TimerKind.FETCHER_DO_WORK, leader)
         self.cluster.deliver_together(late.number, self.cluster.messages()[-1].number)
@@ -398,8 +399,7 @@ PARTS = (ClientSteps, ReplicationSteps, ControllerSteps, KraftSteps)
 
 def read_metadata(cluster: Cluster, broker: int, offset: int, *, is_dropped: bool = False) -> None:
     """Let a broker read the metadata log up to an offset, and report this to the controller. With `is_dropped`, the
-    broker fails to apply the records. Raises ClusterError.
-    """
+    broker fails to apply the records. Raises ClusterError."""
     for message in cluster.messages():
         image = message.payload
         if message.destination == broker and isinstance(image, MetadataImage):

@@ -13,13 +13,12 @@ from isrcheck.traces.format.trace import ReadableTrace, Trace
 
 
 class StepRefusedError(Exception):
-    """The system cannot take the model's step in its present state; the message says why."""
+    """The system, in its present state, cannot take the model's step; the message says why."""
 
 
 class Steps(Protocol):
-    """The methods of a driver after `begin`. A driver acts on its system only from outside: it sends, delivers, drops
-    and delays messages, crashes and restarts nodes, and requests elections.
-    """
+    """The methods that are called after `begin`. A driver acts on its system only from outside: it sends, delivers,
+    drops and delays messages, crashes and restarts nodes, and requests elections."""
 
     def take(self, step: Step) -> None:
         """Take the next step: `step.action` with the arguments `step.ordinals`. Raises StepRefusedError."""
@@ -64,7 +63,7 @@ def load_driver(path: Path) -> Callable[[], UserSystem]:
 
 
 class Guarded:
-    """A user's driver, whose errors are reported as one UsageError with the file and the method."""
+    """Wraps a user's driver: an unexpected exception in a method becomes a UsageError with the file and the method."""
 
     def __init__(self, path: Path, driver: Callable[[], UserSystem]) -> None:
         self.path = path

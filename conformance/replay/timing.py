@@ -86,8 +86,7 @@ class _Fetches:
 @dataclass(frozen=True)
 class _Shrink:
     """A step of the trace, at `position`, that shrinks the ISR. The replay must pause after a state in `slow`, and must
-    not pause after a state in `kept`. `removed`: the dropped followers that have not caught up since the start.
-    """
+    not pause after a state in `kept`. `removed`: the dropped followers that have not caught up since the start."""
 
     position: int
     slow: range
@@ -143,7 +142,8 @@ def _timing_with(trace: Trace, states: Sequence[State], slow: frozenset[int]) ->
 
 
 def _must_not_have_to_wait(trace: Trace, states: Sequence[State]) -> None:
-    """Raise UntimelyError if a producer exceeds max.in.flight.requests.per.connection requests to a leader.
+    """Raise UntimelyError if a producer has more than max.in.flight.requests.per.connection unanswered requests to a
+    leader.
 
     The model has this limit only for requests that are sent again. Records without a transaction or sequence number can
     come from several producers; those of one transaction come from one producer. In the model, requests that an
@@ -167,7 +167,7 @@ def _must_not_have_to_wait(trace: Trace, states: Sequence[State]) -> None:
 
 
 def _must_have_room(before: State, position: int, step: Step) -> None:
-    """Raise UntimelyError if the idempotent producer has the most requests in flight to the leader already."""
+    """Raise UntimelyError if the idempotent producer already has the most allowed requests in flight to the leader."""
     names = ("record", "leader") if step.action in SEND_AGAIN_TO else ("leader", "record")
     sent = dict(zip(names, step.ordinals, strict=False))
     unanswered = sum(
@@ -233,9 +233,10 @@ def _shrinks(trace: Trace, states: Sequence[State], slow: frozenset[int]) -> Ite
 
 
 def _note_fetch(fetches: _Fetches, position: int, offset: int, log_end_offset: int) -> None:
-    """Update what the leader knows of a follower when it fetches. Kafka: Replica.updateFetchState.
+    """Update what the leader knows of a follower when it fetches from `offset`. Kafka: Replica.updateFetchState.
 
-    If the follower now has the log that the leader had at the previous fetch, it had caught up at the previous fetch.
+    If the follower has reached the log end that the leader had at the previous fetch, the follower counts as caught up
+    at the time of the previous fetch.
     """
     if offset >= log_end_offset:
         fetches.caught_up = position

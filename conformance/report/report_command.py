@@ -28,7 +28,7 @@ OPTIONS = (
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Write the report of one failure, or the reports of all."""
+    """Write the report of one failure, or the reports of all; return the exit code."""
     word, out, force = arguments.failure, arguments.out, arguments.force
     texts = sharing(all_files(list(reported().values()))) if word is None else alone(files_of(_chosen(word)))
     for folder in sorted({out, *((out / name).parent for name in texts)}):

@@ -50,7 +50,7 @@ OPTIONS = (
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Serve the cluster, or play a trace with real clients."""
+    """Serve the cluster, or play a trace with real clients; return the exit code."""
     must_have_kio("serve")
     most = LAST_PORT - arguments.replicas
     for option, port, cure in (

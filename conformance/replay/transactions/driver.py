@@ -54,8 +54,7 @@ COMPLETE = (TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT)
 
 def why_nobody_answers(trace: Trace) -> str | None:
     """Why the trace cannot be replayed: the first step in which a producer learns of an outcome before Kafka answers
-    with it. None if there is no such step.
-    """
+    with it. None if there is no such step."""
     handled: int | None = None
     answered: set[int] = set()
     for position, step in enumerate(trace.steps, start=1):
@@ -82,7 +81,7 @@ def why_nobody_answers(trace: Trace) -> str | None:
 
 
 def _waits_for_same(state: State, producer: int) -> bool:
-    """Whether this producer has sent the late EndTxn, and awaits its answer."""
+    """Whether this producer awaits the answer to an EndTxn with the outcome and the epoch of the late EndTxn."""
     awaited = WAITS_FOR.get(state.phase[producer])
     return bool(awaited == state.late_end_txn and state.epoch[producer] == state.late_end_txn_epoch)
 
@@ -185,9 +184,9 @@ class Acts:
     producer_learns_of_abort = producer_learns_of_commit
 
     def _is_known_id(self, answer: Message) -> bool:
-        """Whether the coordinator knows the producer id in this answer. A coordinator that fails over can forget the
-        next id (KAFKA-20310); an answer with this id that has not arrived yet is then lost.
-        """
+        """Whether the coordinator knows the producer id in this answer to EndTxn; also true of an answer without an id.
+        A coordinator that fails over can forget the next id (KAFKA-20310); an answer on its way with this id is then
+        lost."""
         metadata = self.system.coordinator.states.states[TRANSACTIONAL_ID]
         content = answer.payload
         ids = (metadata.producer_id, metadata.next_producer_id)
@@ -213,7 +212,7 @@ class Acts:
         self.deliver_request(producer)
 
     def end_txn_is_sent_again(self, producer: int) -> None:
-        """The producer sends EndTxn again; the copy in flight becomes the late one, an earlier late copy is lost."""
+        """The producer sends EndTxn again. The copy in flight becomes the late copy; an earlier late copy is lost."""
         self.drop(self.seen.late_end_txn)
         self.seen.late_end_txn = self.request_of(producer)
         self.system.producers[producer].ask_again()
@@ -254,8 +253,8 @@ class Acts:
         self.leave_late(partition, marker)
 
     def coordinator_fails_over_after_append(self, late_markers: int = 0) -> int:
-        """Just before the coordinator moves, its pending transition becomes durable and is answered; an answer to
-        InitProducerId is lost."""
+        """Like `coordinator_fails_over`, but before it, the coordinator's pending transition becomes durable and is
+        answered; an answer to InitProducerId is lost."""
         self.system.replicate_transaction_log()
         for message in self.system.messages:
             if isinstance(message.payload, InitProducerIdResponse):
@@ -309,7 +308,8 @@ class Acts:
     # ------------------------------------------------------------------------------------------------------ partitions
 
     def ask_coordinator(self, partition: int, transaction: int) -> None:
-        """A copy of a record arrives at the leader, and the leader's AddPartitionsToTxn arrives at the coordinator."""
+        """A copy of the transaction's record arrives at the partition's leader, and the leader's AddPartitionsToTxn
+        arrives at the coordinator."""
         self.deliver_record(partition, transaction)
         question = self.question_of(partition)
         if question is None:
@@ -340,14 +340,15 @@ class Acts:
         self.lose_answers_to(partition)
 
     def deliver_record(self, partition: int, transaction: int) -> None:
-        """The oldest copy of the record in flight arrives at the partition; without a copy, raises ClusterError."""
+        """The oldest copy in flight of the transaction's record arrives at the partition. Raises ClusterError if there
+        is no copy."""
         for message in self.copies_in_flight(partition, transaction):
             self.system.deliver(message.number)
             return
         raise ClusterError(f"no copy of record {name_of(transaction)} is on its way to partition {partition}")
 
     def copies_in_flight(self, partition: int, transaction: int) -> Iterator[Message]:
-        """The copies of a record that are in flight to a partition, in order of sending."""
+        """The copies of the transaction's record that are in flight to a partition, in order of sending."""
         for message in self.system.messages:
             content = message.payload
             is_copy = isinstance(content, ProduceRequest) and content.payload.startswith(name_of(transaction))
@@ -418,8 +419,7 @@ class Acts:
         )
 
     def must_be_sent_to(self, partition: int) -> int:
-        """The number of the marker whose answer from this partition the coordinator awaits. Raises ClusterError if it
-        awaits none."""
+        """Like `marker_sent_to`, but raises ClusterError if the coordinator awaits no answer from this partition."""
         sent = self.marker_sent_to(partition)
         if sent is None:
             raise ClusterError(f"the coordinator awaits no answer to a marker for partition {partition}")
@@ -459,7 +459,7 @@ class TransactionsDriver(Acts):
         self.between_steps()
 
     def observe(self) -> dict[str, Any]:
-        """The values of all variables of the model, except the budgets: a system does not count the faults left."""
+        """The values of all variables of the model except the budgets (faults left), which a system does not have."""
         self.seen.note(self.system)
         return project(self.system, self.seen, self.configuration)
 
@@ -468,8 +468,7 @@ class TransactionsDriver(Acts):
     def _try_what_is_refused(self) -> None:
         """Try what is no step of the model in this state, because the system must refuse it: the coordinator's thread
         looks for complete transactions; a copy of a late marker arrives at a partition, or a copy of a record while
-        a different transaction is open there.
-        """
+        a different transaction is open there."""
         now = State(self.trace.instance, self.trace.states[self.position])
         if not self._is_possible("coordinator_completes_transaction"):
             self.system.write_completions()
@@ -488,7 +487,8 @@ class TransactionsDriver(Acts):
                     self.system.deliver(message.number)
 
     def _refused_records(self, now: State) -> set[tuple[int, int]]:
-        """The records in flight that can neither be appended nor verified, at partitions with an open transaction."""
+        """The records in flight that can neither be appended nor verified, at partitions with an open transaction: the
+        numbers of the partition and of the record's transaction."""
         # A leader's request is answered meanwhile, if it adds nothing.
         if now.pending_state != TransactionState.NOTHING:
             return set()
@@ -526,7 +526,8 @@ class TransactionsDriver(Acts):
         self._send_copies_of_end_txn(producer)
 
     def _send_copies_of_end_txn(self, producer: int) -> None:
-        """Send as many further copies of the producer's EndTxn as become late in the rest of the trace."""
+        """Send as many further copies of the producer's EndTxn as will become late before the producer learns of the
+        outcome, or the application stops."""
         for step in self._later():
             if step.action in ASKS_NO_MORE and step.ordinals in ((producer,), ()):
                 break
@@ -539,7 +540,8 @@ class TransactionsDriver(Acts):
         self.seen.late_end_txn = self.spare_end_txns[producer].pop(0)
 
     def coordinator_handles_late_end_txn(self) -> None:
-        """A late EndTxn arrives; if a producer awaits the answer to an equal EndTxn, that one arrives instead."""
+        """The late EndTxn arrives. If a producer awaits the answer to an equal EndTxn, that producer's EndTxn arrives
+        instead, and the late one is lost."""
         late, self.seen.late_end_txn = self.seen.late_end_txn, None
         (content,) = [message.payload for message in self.system.messages if message.number == late]
         for number, producer in enumerate(self.system.producers):

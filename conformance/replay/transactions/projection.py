@@ -78,18 +78,16 @@ class Observations:
     """The producer ids that were taken at the end of a transaction."""
 
     def number_of(self, producer_id: int, producer_epoch: int) -> int:
-        """The model's number for an epoch of a producer id. The model numbers the epochs of all ids in one row. The
-        numbers of a new id follow directly on those of the first id if the id was taken at the end of a transaction,
-        and skip one number if it was taken by InitProducerId.
-        """
+        """The model's number for an epoch of a producer id. The model numbers the epochs of all ids in one row: the
+        numbers of a new id follow directly on those of the first id if the new id was taken at the end of a
+        transaction, and skip one number if the new id was taken by InitProducerId."""
         if producer_id <= FIRST_PRODUCER_ID:
             return producer_epoch - (self.first_epoch if producer_epoch >= 0 else 0)
         return producer_epoch + LAST_EPOCH + 2 - self.first_epoch + (producer_id not in self.taken_at_end)
 
     def note(self, system: TransactionalCluster) -> None:
         """Add an observation of the system. A decision that has become durable since the last observation belongs to
-        the last transaction with the producer id and epoch that the coordinator had at the last observation.
-        """
+        the last transaction with the producer id and epoch that the coordinator had at the last observation."""
         states = system.coordinator.states
         durable, pending = states.states[TRANSACTIONAL_ID], states.pending.get(TRANSACTIONAL_ID)
         self.taken_at_end |= {
@@ -114,9 +112,9 @@ class Observations:
         self.known = knowing
 
     def _note_what_is_verified(self, leader: TransactionLeader, *, is_forgotten: bool) -> None:
-        """Note which transaction the coordinator last confirmed to a partition's leader: it stays confirmed until an
-        entry is appended, even if its record is refused. Copies of records that are in the log do not count.
-        """
+        """Note which transaction the coordinator last confirmed to a partition's leader. The transaction stays
+        confirmed, also if its record is refused, until the leader appends an entry or forgets the producer
+        (`is_forgotten`). Copies of records that are in the log do not count."""
         at, held = leader.number, {record.payload for record in leader.log.records}
         verified = [payload for payload in leader.verified if payload not in held]
         appended, count = self.progress.get(at, (0, 0))

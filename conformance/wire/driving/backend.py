@@ -51,7 +51,7 @@ class Groups:
         self._committed[at] = offset, metadata
 
     def committed(self, at: At) -> Committed:
-        """The offset that the group has committed for a partition; -1 before the first commit."""
+        """The offset and metadata that the group has committed for a partition; (-1, "") before the first commit."""
         return self._committed.get(at, NOTHING)
 
     def partitions_of(self, group: str) -> dict[str, list[int]]:
@@ -67,7 +67,8 @@ class Groups:
         self._held.setdefault(producer, {})[at] = offset, metadata
 
     def release(self, producer: tuple[int, int], control: Control) -> None:
-        """Commit or drop the kept offsets of a producer's transaction, which has ended."""
+        """Commit or drop, as `control` says, the offsets that were kept for a producer's transaction, which has
+        ended."""
         held = self._held.pop(producer, {})
         if control is Control.COMMIT:
             self._committed.update(held)
@@ -109,7 +110,8 @@ class Membership:
     def sync(
         self, group: str, name: str, generation: int, assignments: dict[str, bytes], now: int
     ) -> tuple[ErrorCode, bytes]:
-        """Store the assignment that the member made as the group's leader. Return an error code and the assignment."""
+        """Store the assignment that the member made as the group's leader; return no error and the member's assignment.
+        Return an error and b"" if `name` or `generation` is not current."""
         code = self.heartbeat(group, name, generation, now)
         if code is not ErrorCode.none:
             return code, b""
@@ -180,7 +182,8 @@ class Backend:
         return sorted(self.cluster.controller_metadata().isr)
 
     def coordinator(self) -> int:
-        """The broker on which the coordinators of groups and transactions run: the first that runs."""
+        """The broker on which the coordinators of groups and transactions run: the first broker that runs; if no broker
+        runs, the first broker."""
         return next(iter(self.live()), self.cluster.brokers[0])
 
     async def append(self, broker: int, batch: Batch, acks: Acks) -> ProduceResponse | None:

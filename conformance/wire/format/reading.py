@@ -95,8 +95,7 @@ def read(schema: Any, cursor: Cursor) -> Any:
 @cache
 def _readers(schema: Any) -> tuple[tuple[tuple[str, Read], ...], dict[int, tuple[str, Read]], dict[str, None]]:
     """The name of each field with a function that reads the field: first the fields without a tag, in order; second the
-    tagged fields, by tag. The third item lists the tagged fields without a default in kio, which are null if absent.
-    """
+    tagged fields, by tag. The third item lists the tagged fields without a default in kio, which are null if absent."""
     hints = get_type_hints(schema)
     # The header's only string is never compact.
     compact = schema.__flexible__ and schema.__name__ != HEADER
@@ -182,7 +181,7 @@ def _array(cursor: Cursor, element: Read, compact: bool, nullable: bool) -> tupl
 
 
 def _tagged_fields(cursor: Cursor, readers: dict[int, tuple[str, Read]]) -> dict[str, Any]:
-    """The tagged fields that are present; absent fields keep their defaults, and unknown ones are skipped."""
+    """The tagged fields that are present, by name: absent fields keep their defaults, unknown fields are skipped."""
     values = {}
     for _ in range(cursor.varint()):
         tag, size = cursor.varint(), cursor.varint()

@@ -37,7 +37,7 @@ class Server:
     manager."""
 
     def __init__(self, backend: Backend, protocol: str, host: str = LOOPBACK, port: int = 0) -> None:
-        """`port` is broker 0's port; other brokers have the next ports. If it is 0, the system chooses all ports."""
+        """`port` is the port of broker 0, and others have the next ports; if `port` is 0, the system chooses all."""
         self.backend = backend
         self._host = host
         self._port = port

@@ -40,7 +40,7 @@ class _Lines:
         self._rest = ""
 
     def read(self) -> None:
-        """Carry out every complete line, and at the end of the input also the last line."""
+        """Give every complete line to `obey`, and at the end of the input also the last line."""
         if os.isatty(self._number) and os.tcgetpgrp(self._number) != os.getpgrp():
             return  # in the background: reading would stop this process
         data = os.read(self._number, LONGEST_LINE)

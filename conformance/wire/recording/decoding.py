@@ -165,7 +165,7 @@ class Bounded(Cursor):
 
 
 def plain(entity: Any, cursor: Cursor) -> dict[str, Any]:
-    """One of kio's dataclasses as an object for JSON. `cursor` counts the batches and records in it."""
+    """An instance of one of kio's dataclasses, as an object for JSON. `cursor` counts the batches and records in it."""
     schema: Any = type(entity)
     return {name: _plain(getattr(entity, name), kind, cursor) for name, kind in _kinds(schema)}
 

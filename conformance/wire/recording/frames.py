@@ -141,7 +141,7 @@ Broker = int | str
 
 @dataclass(frozen=True)
 class Message:
-    """A request or a response. `key`, the API's key, is None if the header or a response's request is missing."""
+    """A request or a response. `key`, the API's key, is None if the header or the request of a response is missing."""
 
     kind: str
     broker: Broker

@@ -234,7 +234,7 @@ async def _connect(node: Node, ended: asyncio.Event) -> Side:
 
 def _reason(error: OSError) -> str:
     """The reason in an error of the operating system, without the sentence and the address that asyncio adds to the
-    reason. The error of a name that cannot be resolved has no number: for this error, its text is returned."""
+    reason. For an error without a number, as for a name that cannot be resolved, the error's own text is returned."""
     number = error.errno or 0
     return os.strerror(number) if number > 0 else error.strerror or str(error)
 

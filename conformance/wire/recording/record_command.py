@@ -40,7 +40,7 @@ OPTIONS = (
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Pass the traffic on, and record it."""
+    """Pass the traffic on, and record it; return the exit code."""
     must_have_kio("record")
     from isrcheck.conformance.wire.recording.proxy import WritingError, record
     from isrcheck.conformance.wire.recording.rules import FAULT_COMMANDS, read_script

@@ -200,7 +200,7 @@ class _Words:
         return int(number)
 
     def _has(self, word: str) -> bool:
-        """Take the next word if it is `word`; returns whether it was."""
+        """Return whether the next word of the line is `word`; if so, take it."""
         if self._left and self._left[-1] == word:
             self._left.pop()
             return True

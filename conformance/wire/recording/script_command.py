@@ -22,7 +22,7 @@ OPTIONS = (
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the script of a trace."""
+    """Print the script of a trace; return the exit code."""
     if not 0 <= arguments.first_broker <= MOST_BROKER:
         raise UsageError(
             f"--first-broker {arguments.first_broker}: not the id of a broker; give a number from 0 to {MOST_BROKER}"

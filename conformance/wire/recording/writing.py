@@ -65,7 +65,7 @@ class Recorder:
         await self._process.wait()
 
     async def failed(self) -> int:
-        """Wait until the process ends by itself; returns its exit code."""
+        """Wait until the process ends by itself, as after a failed write; return its exit code."""
         assert self._process is not None
         return await self._process.wait()
 
@@ -97,7 +97,7 @@ def packed(entry: Mapping[str, Any], frame: bytes | None) -> bytes:
 
 
 def line_of(entry: Mapping[str, Any], frame: bytes | None) -> dict[str, Any]:
-    """An entry as it is written: with the API's name and the body or, without a body, the reason and the size."""
+    """The line of an entry: its fields, the API's name, and the body; or why there is no body, and the frame's size."""
     line = {name: value for name, value in entry.items() if name not in ("key", "of")}
     key, version = entry.get("key"), entry.get("version")
     if "key" in entry:

@@ -48,7 +48,8 @@ async def metadata(backend: Backend, broker: int, request: Request) -> Any:
 
 
 def _name(backend: Backend, topic: Any) -> str | None:
-    """The name of the topic that an entry of a Metadata request asks for by name or (since version 10) by id."""
+    """The name of the topic in an entry of a Metadata request, which gives a name or (since version 10) an id; None for
+    an unknown id."""
     return backend.topic if getattr(topic, "topic_id", None) == TOPIC_ID else topic.name
 
 

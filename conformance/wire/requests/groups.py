@@ -24,7 +24,8 @@ async def txn_offset_commit(backend: Backend, groups: Groups, broker: int, reque
 
 
 def _kept(backend: Backend, broker: int, request: Request, kind: str, keep: Callable[..., None]) -> Any:
-    """Pass each offset in a group's request to `keep`, if this broker is the coordinator; returns the response."""
+    """Pass each offset in a group's request to `keep`, if this broker is the coordinator; return the response, in the
+    dataclasses of kio whose names begin with `kind`."""
     is_here = broker == backend.coordinator()
     code = ErrorCode.none if is_here else ErrorCode.not_coordinator
     topics = []

@@ -163,8 +163,7 @@ class Producing:
 
     async def before(self, step: Step, position: int) -> Arrival | None:
         """Wait for the producer's request that this step needs, and return it; None if the step needs no request.
-        Raises ClientError.
-        """
+        Raises ClientError."""
         self._before = {key for key, _ in self._sent()}
         if step.action in ENDS:
             await self._end_transaction(step.ordinals[0], ENDS[step.action], position)
@@ -215,14 +214,14 @@ class Producing:
             raise ClientError(f"{otherwise(position)}: it does not send record {value}: {_text(error)}") from None
 
     def _waits(self, producer: RealProducer, value: str) -> bool:
-        """Whether a record of the same producer other than `value` waits at a broker."""
+        """Whether a record of `producer` other than the record `value` waits at a broker."""
         return any(
             arrival.value in producer.sent and arrival.value != value and not arrival.answer.done()
             for arrival in self._stage.arrivals
         )
 
     def _must_not_wait(self, producer: RealProducer, value: str, position: int) -> None:
-        """Raise ClientError if another record of this producer waits at the same broker for its acknowledgement."""
+        """Raise ClientError if another record of `producer` awaits its acknowledgement where `value` is sent."""
         for other in self._bound.values():
             is_here = other.broker == self._stage.expected and other.value in producer.sent and other.value != value
             if is_here and not other.answer.done() and self._acks is not Acks.NONE:
@@ -235,8 +234,8 @@ class Producing:
     async def _arrived(self, value: str, position: int) -> Arrival:
         """Wait for the request with this record at the expected broker, and return it. Raises ClientError.
 
-        If the producer first sends a different record again, which the trace does not, the record is answered with
-        `REFUSED`. This keeps the connection open: a later request may already be in flight.
+        If the producer first sends a different record again, and the trace's producer does not, that record is answered
+        with `REFUSED`. This keeps the connection open: a later request may already be in flight.
         """
         producer, bound = self._by_value[value], {id(each) for each in self._bound.values()}
         arrivals: list[Arrival] = []
@@ -271,8 +270,7 @@ class Producing:
 
     async def _end_transaction(self, transaction: int, control: Control, position: int) -> None:
         """Let the producer commit or abort. If a record of the transaction is not acknowledged, the producer can do
-        neither: a commit raises ClientError, and the coordinator aborts after transaction.timeout.ms.
-        """
+        neither: a commit raises ClientError, and the coordinator aborts after transaction.timeout.ms."""
         before = self._states[position - 1]
         for record in range(before.next_record):
             if before.transaction_of[record] == transaction and not before.acknowledged[record]:
@@ -314,8 +312,7 @@ class Producing:
 
     def _answer(self) -> Iterator[str]:
         """Pass on the cluster's answers to producers. Yields the records that are acknowledged, or refused because of
-        their sequence number: the producer of such a record gets a result, or sends the record again.
-        """
+        their sequence number: the producer of such a record gets a result, or sends the record again."""
         for key, sent in self._sent():
             arrival = self._bound.get(key)
             if arrival is None or sent.outcome is None or arrival.answer.done():

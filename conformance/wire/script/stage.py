@@ -94,9 +94,9 @@ class Stage(Backend):
         """The coordinator of the real producers, which writes no markers."""
 
     def leader_told_by(self, broker: int, client: str) -> tuple[int, int]:
-        """The broker that the trace presents to the client as the leader: a client's metadata can be old.
+        """The leader and the leader epoch that the trace presents to the client: a client's metadata can be old.
 
-        Producers get no epoch. With epochs, librdkafka never returns to the leader of an older epoch; the model's
+        Producers get NO_EPOCH. With epochs, librdkafka never returns to the leader of an older epoch; the model's
         producer may.
         """
         if client in self.leaders:
@@ -104,9 +104,9 @@ class Stage(Backend):
         return super().leader_told_by(broker, client) if self.expected is None else (self.expected, NO_EPOCH)
 
     async def append(self, broker: int, batch: Batch, acks: Acks) -> ProduceResponse | None:
-        """Hold the request until the trace has a step for it.
+        """Hold the request until the trace has a step for it; return the answer, None with acks=0.
 
-        A request to an unexpected broker is refused if that broker does not lead; otherwise the request is lost.
+        If the broker is not the expected one, the request is refused or, if this broker leads, its connection breaks.
         """
         if self.expected is not None and broker != self.expected:
             if self.cluster.leader_known_to(broker)[0] == broker:
@@ -143,7 +143,7 @@ class Stage(Backend):
 
 
 async def _answer_of(coming: asyncio.Future[Answer | None], held: Held, others: list[Held]) -> Answer:
-    """Wait for the answer to a held request, take the request out of the list `others`, and return the answer. Raises
+    """Wait for `coming`, the answer to the request `held`; take `held` out of `others`, and return the answer. Raises
     Disconnected if the answer is None."""
     try:
         answer = await coming
