@@ -152,7 +152,7 @@ TRUNCATING = {"follower_reconciles", "follower_is_out_of_range", "follower_start
 RESTARTING = {"broker_bounces", "broker_restarts"}
 SINCE_2_8 = {*TRUNCATING, "follower_truncates", "broker_restarts"} - {"follower_reconciles"}
 BROKEN_WITHOUT_CLAMP = {
-    **dict.fromkeys(["0.8", "0.10"], {"follower_reconciles", "follower_is_out_of_range"}),
+    **{key: {"follower_reconciles", "follower_is_out_of_range"} for key in ["0.8", "0.10"]},
     **dict.fromkeys(["0.11", "2.0", "2.1", "2.4"], TRUNCATING | RESTARTING),
     **dict.fromkeys(["2.8", "3.3"], SINCE_2_8 | {"follower_takes_high_watermark_first"}),
     **dict.fromkeys(["3.5", "3.7", "4.0", "4.1", "4.3"], SINCE_2_8),
