@@ -425,8 +425,10 @@ def test_a_proof_for_every_length_names_the_open_entries(kafka):
     assert code == 3  # for the other promises no proof was looked for here
     assert re.search(r"^offsets_ordered +PROVED for every length$", out, re.MULTILINE)
     assert re.search(r"^acked_not_lost +NO VIOLATION TO DEPTH 1 \(not proved\)$", out, re.MULTILINE)
-    told = "offsets_ordered: PROVED for every length: any records, log size, elections, delete records, transactions, any"
-    rest = "faults and settings, from the initial states of this configuration; with replicas=3, partition_changes=0,"
+    told = "offsets_ordered: PROVED for every length: any records, log size, elections, delete records, transactions,"
+    rest = (
+        "any faults and settings, from the initial states of this configuration; with replicas=3, partition_changes=0,"
+    )
     rest += " fencings=0, shutdowns=0, reassignments=0, min_isr_changes=0,"  # and what else KRaft alone has
     end = "DIVERGING_ANSWER_IS_SPLIT=off, HW_WAIT=OFF; as long as every index into an unbounded array stays within it"
     assert end in joined(out)
