@@ -58,7 +58,7 @@ def _refuse_for_model(options: Options) -> None:
     if engine == "z3" and options.search.prove:
         raise UsageError("--prove does not go with --engine z3, which visits no states; leave out one of them")
     if engine in ("z3", "all") and options.search.count_all:
-        raise UsageError(f"--continue counts states, which Z3 does not do: leave out --continue or --engine {engine}")
+        raise UsageError(f"--continue counts states, which Z3 cannot do: leave out --continue or --engine {engine}")
     if options.output.tables is not None and engine == "z3":
         raise UsageError("--tables counts states, which Z3 does not do: leave out --tables or --engine z3")
     if options.search.counterexamples is not None and engine != "local":

@@ -158,14 +158,16 @@ def _recorded(
     others = {name for *where, name in listed if where == [model.name, protocol]}
     judges = run.get("properties", [name for name in properties if name not in others])
     if ("name" in run) != ("properties" in run) or not judges:
-        raise UsageError(f"a run of {model.name} {protocol} needs both a name and a list of properties, or neither")
+        raise UsageError(f"a run of {model.name} {protocol} has only one of name and properties; give both or neither")
     proved = tuple(run.get("proved", ()))
     causes = {name: cause for cause, names in run.get("causes", {}).items() for name in names}
     for name in (*judges, *run["violated"], *run["permitted"], *proved):
         if name not in properties:
             raise UsageError(f"{model.name} has no property {name}")
         if name not in judges:
-            raise UsageError(f"{name} has a depth or a proof in a run of {model.name} {protocol} that does not list it")
+            raise UsageError(
+                f"a run of {model.name} {protocol} has a figure or proof of {name}; add it to the properties"
+            )
     if strangers := causes.keys() - run["violated"].keys():
         raise UsageError(
             f"{', '.join(sorted(strangers))} has a cause in a run of {model.name} {protocol}, but no depth"

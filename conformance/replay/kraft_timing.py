@@ -307,8 +307,8 @@ class _Reading:
             if now.is_active(other) and self.read[other] < least:
                 if not before.is_up[other]:
                     raise UntimelyError(
-                        f"step {position} stops broker {broker} before broker {other}, which is down and not fenced,"
-                        " has reported that it has read of the shutdown; the controller waits for this report"
+                        f"step {position} stops broker {broker} too early: broker {other}, which is down and unfenced,"
+                        " has not reported that it read of the shutdown, and the controller waits for this report"
                     )
                 reads[other] = least
         return reads

@@ -500,7 +500,7 @@ def model_of(header: Header, user_model: Model | None) -> Model:
     """Return the model of a file: the user's own model, if given, or a built-in one. Raises UsageError."""
     cure = f"give it: --model {shlex.quote(header.file or '')}"
     if user_model is None and header.file is not None:
-        raise UsageError(f"its model is the file {header.file}, which is not loaded automatically; {cure}")
+        raise UsageError(f"the trace's model, the file {header.file}, is not loaded automatically; {cure}")
     model = user_model or registry.load(header.model)[0]
     if model.name != header.model:
         cure = "leave --model out" if header.file is None else cure
@@ -761,7 +761,7 @@ def recheck(path: Path, model_file: Path | None = None) -> Recheck:
         header = header_of(document)
         if model_file is None and header.file is not None:
             raise UsageError(
-                f"its model is the file {header.file}, which is not loaded automatically; pass its path as `model_file`"
+                f"the trace's model, the file {header.file}, is not loaded automatically; pass its path as `model_file`"
             )
         model = registry.load(header.model)[0] if model_file is None else registry.load_file(model_file)
         is_same = header.digest == model.digest

@@ -363,5 +363,5 @@ def test_a_trace_can_be_checked_again(counter):
     assert "its guard `s.count < 1` is false" in found.says
     with pytest.raises(isrcheck.UsageError, match="kafka: not a model file"):
         isrcheck.recheck(path, "kafka")
-    with pytest.raises(isrcheck.UsageError, match="which is not loaded automatically; give it"):
+    with pytest.raises(isrcheck.UsageError, match="is not loaded automatically; give it"):
         isrcheck.trace(path)

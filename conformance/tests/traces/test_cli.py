@@ -188,7 +188,7 @@ def test_a_users_model_is_loaded_only_if_it_is_given(
     path = folder.write(found, Path("out"))
     model.write_text("raise SystemExit('this file was run')")
     assert complaint(capsys, "show", path) == (
-        f"{path}: its model is the file parcels.py, which is not loaded automatically; give it: --model parcels.py"
+        f"{path}: the trace's model, the file parcels.py, is not loaded automatically; give it: --model parcels.py"
     )
     own_model(tmp_path)
     assert shown(capsys, "show", path, "--model", "parcels.py").startswith("parcels, default configuration\n")

@@ -339,14 +339,14 @@ def test_an_interrupted_matrix_with_a_new_violation_is_violated(check):
         ('"exhausted"\n', '"exhausted"\nstates = "many"\n', "has a depth or a number of states that is no integer"),
         ('"exhausted"', '"far"', "invalid literal for int() with base 10: 'far'"),
         ('"exhausted"\n', '"exhausted"\ndepth = 6\n', "a run has the unknown key depth"),
-        ('"exhausted"\n', '"exhausted"\nname = "more"\n', "needs both a name and a list of properties, or neither"),
-        ('"exhausted"\n', '"exhausted"\nproperties = ["log_matching"]\n', "needs both a name and a list"),
-        ('"exhausted"\n', '"exhausted"\nname = "more"\nproperties = []\n', "needs both a name and a list"),
+        ('"exhausted"\n', '"exhausted"\nname = "more"\n', "has only one of name and properties; give both or neither"),
+        ('"exhausted"\n', '"exhausted"\nproperties = ["log_matching"]\n', "has only one of name and properties"),
+        ('"exhausted"\n', '"exhausted"\nname = "more"\nproperties = []\n', "has only one of name and properties"),
         ('"exhausted"\n', '"exhausted"\nname = "more"\nproperties = ["log"]\n', "kafka has no property log"),
         (
             '"exhausted"\n',
             '"exhausted"\nname = "more"\nproperties = ["isr_is_complete"]\n',
-            "acked_not_lost has a depth or a proof in a run of kafka 0.10 that does not list it",
+            "a run of kafka 0.10 has a figure or proof of acked_not_lost; add it to the properties",
         ),
         (
             '"exhausted"\n',

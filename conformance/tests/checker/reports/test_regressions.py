@@ -86,7 +86,7 @@ def test_an_edited_file_is_not_answered(found, tmp_path):
 
 
 def test_a_model_named_in_a_file_is_not_loaded(found):
-    with pytest.raises(UsageError, match="which is not loaded automatically"):
+    with pytest.raises(UsageError, match="is not loaded automatically"):
         recheck(found)
 
 

@@ -400,10 +400,10 @@ BAD = {
         "--prove does not go with --engine z3, which visits no states; leave out one of them"
     ),
     "lamps.py --engine z3 --bound 3 --continue": (
-        "--continue counts states, which Z3 does not do: leave out --continue or --engine z3"
+        "--continue counts states, which Z3 cannot do: leave out --continue or --engine z3"
     ),
     "lamps.py --engine all --bound 3 --continue": (
-        "--continue counts states, which Z3 does not do: leave out --continue or --engine all"
+        "--continue counts states, which Z3 cannot do: leave out --continue or --engine all"
     ),
     "--engine z3 --bound 3": f"--engine z3 {NAME_IT} --engine z3",
     "--engine all": f"--engine all {NAME_IT} --engine all",

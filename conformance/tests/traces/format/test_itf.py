@@ -188,7 +188,7 @@ def test_a_model_file_is_named_but_never_loaded(own: Model, monkeypatch: pytest.
     assert document["#meta"]["isrcheck"]["model-file"] == "parcels.py"
     assert document["#meta"]["source"] == "parcels: parcels.py"
     with pytest.raises(
-        UsageError, match=r"its model is the file parcels\.py, which is not loaded automatically; give it: "
+        UsageError, match=r"the trace's model, the file parcels\.py, is not loaded automatically; give it: "
     ):
         files.read_trace(document)
 
