@@ -166,7 +166,7 @@ def _recorded(
             raise UsageError(f"{model.name} has no property {name}")
         if name not in judges:
             raise UsageError(
-                f"a run of {model.name} {protocol} has a figure or proof of {name}; add it to the properties"
+                f"a run of {model.name} {protocol} has a figure or proof of {name}; add it to properties"
             )
     if strangers := causes.keys() - run["violated"].keys():
         raise UsageError(

@@ -346,7 +346,7 @@ def test_an_interrupted_matrix_with_a_new_violation_is_violated(check):
         (
             '"exhausted"\n',
             '"exhausted"\nname = "more"\nproperties = ["isr_is_complete"]\n',
-            "a run of kafka 0.10 has a figure or proof of acked_not_lost; add it to the properties",
+            "a run of kafka 0.10 has a figure or proof of acked_not_lost; add it to properties",
         ),
         (
             '"exhausted"\n',
