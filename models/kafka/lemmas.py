@@ -137,9 +137,9 @@ def elects_cleanly(configuration):
 
 
 def keeps_what_is_written(configuration):
-    """As `elects_cleanly`, and no disk or unflushed record is lost, and no old record deleted. The cache has an epoch
-    as soon as the epoch begins (KAFKA-7415), and forgets the epoch when all its records are gone (KAFKA-10706; with at
-    most two elections, this does not matter)."""
+    """As `elects_cleanly`, and no disk or unflushed record is lost, and no old record deleted. A leader epoch cache has
+    an epoch as soon as the epoch begins (KAFKA-7415), and forgets the epoch when all its records are gone (KAFKA-10706;
+    with at most two elections, this does not matter)."""
     return (
         elects_cleanly(configuration)
         and configuration.power_losses == 0
@@ -258,7 +258,7 @@ def may_be_trusted(s, r):
 
 
 def may_lead_after(s, r, leader, epoch):
-    """The broker leads in a later epoch than this leader, was elected for a later epoch, or can be elected."""
+    """The broker `r` leads in a later epoch than `epoch`, that of `leader`; was elected for a later one; or can be."""
     return (
         is_trusted(s, r)
         or (presumes_leadership(s, r) and s.leader_epoch[r] > epoch)
@@ -282,7 +282,7 @@ refused; and the remaining ones, those of the records that it has yet to read.""
 
 
 def is_choice(s, leader, epoch, choice):
-    """As the leader of the epoch, the broker may commit records, now or later, once the ISR `choice` holds them."""
+    """The leader of the epoch may commit records, now or later, once all members of the ISR `choice` hold them."""
     if s.CONTROLLER == Controller.ZOOKEEPER:
         return choice == MAXIMAL and leads_or_will(s, leader, epoch)
     if choice < RECORD:
@@ -599,8 +599,8 @@ def the_last_known_leader_stands_for_a_leader(s):
 
 @lemma(applies=elects_cleanly_with_kraft)
 def requests_name_what_their_leader_knew(s):
-    """An AlterPartition request has no newer epochs than the controller, or than the leader that sent it. A leader
-    without a request has no requested ISR."""
+    """An AlterPartition request has no newer epochs than the controller has, and none newer than its sender has. A
+    leader without a request has no requested ISR."""
     return all(
         s.requested_isr[leader][leader]
         and s.requested_leader_epoch[leader] <= s.controller_epoch
@@ -1016,7 +1016,7 @@ def caches_know_the_epochs_of_the_log(s):
 
 
 def is_entered_late(s, r, epoch):
-    """The cached start of this epoch is above its first record, which came after an empty epoch (KAFKA-10706)."""
+    """The cached start of this epoch is above the epoch's first record, which follows an empty epoch (KAFKA-10706)."""
     return any(s.log_epoch[r][offset] == epoch for offset in range(s.log_size) if offset < s.epoch_cache[r][epoch])
 
 
@@ -1088,7 +1088,7 @@ def empty_epochs_are_their_leaders(s):
 
 
 def keeps_offsets(s, leader, epoch, later):
-    """The leader keeps its knowledge of its followers from one epoch through its re-elections up to the later epoch."""
+    """The leader keeps its knowledge of its followers from `epoch` to `later`, through its re-elections in between."""
     return later == epoch or (
         s.REMOTE_OFFSETS_KEPT_BY_REELECTED_LEADER
         and all(s.metadata_leader[between] == leader for between in range(s.elections + 1) if epoch < between <= later)
@@ -1106,7 +1106,7 @@ def may_yet_fetch(s, follower, leader, epoch):
 
 
 def is_known_to_hold(s, follower, leader, epoch, offset):
-    """The leader of this epoch relies, now or later, on a fetch by the follower from an offset above this one."""
+    """The leader of this epoch relies, now or later, on a fetch that showed that the follower holds this offset."""
     return offset < s.remote_log_end_offset[leader][follower] and (
         leads(s, leader, epoch) or s.REMOTE_OFFSETS_KEPT_BY_REELECTED_LEADER
     )

@@ -165,7 +165,7 @@ def lacks_room_for_marker(s, leader):
 
 
 def holds_readers_back(s, leader):
-    """The controller's leader knows that it leads a large enough ISR, and read_committed readers miss the log's end."""
+    """The controller's leader knows its role and has enough replicas, but read_committed readers lack its log end."""
     return (
         is_controllers_leader(s, leader)
         and has_enough_replicas(s, leader)
@@ -189,7 +189,7 @@ def last_stable_offset_advances(s):
 
 
 def _without_losses(model):
-    """Return the model without the actions in `LOST`, in every generation."""
+    """Return the model without the actions that lose messages (`LOST`), in every generation."""
     protocols = {}
     for name, protocol in model.protocols.items():
         chosen = zip(model.actions, protocol.alternatives, strict=True)
@@ -199,7 +199,7 @@ def _without_losses(model):
 
 
 def _generations():
-    """Return the generations of `kafka`. Here, 2.8 has the rule for the high watermark that was repaired in 3.1."""
+    """Yield each generation of `kafka` by name, and 3.1; 2.8 has the rule for the high watermark from before 3.1."""
     for name, generation in generations.MODEL.protocols.items():
         switches = dict(generation.switches)
         if switches.get("CONTROLLER") == Controller.KRAFT:

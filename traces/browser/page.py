@@ -99,7 +99,8 @@ def _link(name: str, text: str, place: int, is_possible: bool, hint: str) -> Ele
 
 
 def _marks(walk: Walk, mark: str) -> list[Element]:
-    """The hidden fields of a form. They identify the state that the page shows: an outdated page must take no step."""
+    """Return the hidden fields of a form: they identify the state of the page, so that an outdated page takes no
+    step."""
     fields = {"place": str(walk.place), "mark": mark}
     # A browser must not put the values of an earlier page into a page that is loaded again.
     return [

@@ -85,7 +85,7 @@ def gallery(shown: list[Failure]) -> dict[str, Page | str]:
 
 
 def trace_of(history: History, command: str) -> Trace:
-    """Take the stored steps of a known failure again. Return the certified trace; `command` is the command in it."""
+    """Take the stored steps of a known failure again, and return them as a certified trace that names `command`."""
     steps = [step_named(history.instance, text) for text in history.steps]
     property_name, verdict = history.property_name, history.verdict
     return behaviour(history.instance, history.start, steps, property_name, command, verdict, history.loop)

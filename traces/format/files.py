@@ -180,7 +180,7 @@ def _publish(draft: Path, stem: Path, content: bytes) -> Path:
 
 
 def _point_latest_to(path: Path) -> None:
-    """Point the link `latest` at this trace, unless the file system has no links or another file has that name."""
+    """Point the link `latest` at this trace, unless links are impossible or a file that is no link has this name."""
     link = path.parent / LATEST
     draft = draft_in(path.parent)
     if link.exists() and not link.is_symlink():
@@ -471,7 +471,8 @@ def header_of(document: Mapping[str, Any]) -> Header:
 
 
 def _read_error(error: object) -> Mapping[str, Any] | None:
-    """Read the error at the end of a trace: its `message`, and the `step` that causes it (null if a property does)."""
+    """Read the error at the end of a trace: `message`, and the `step` that causes it (null: a property does); or
+    None."""
     if error is None:
         return None
     if not isinstance(error, dict) or set(error) != {"step", "message"}:
@@ -641,7 +642,7 @@ def _read_cell(instance: Instance, layout: FieldLayout, value: object) -> int:
 
 
 def _candidates(layout: FieldLayout, value: object) -> Iterator[int]:
-    """The numbers that this JSON value may stand for in a cell of a field; the caller compares their texts."""
+    """Yield the numbers that the JSON `value` may mean in a cell of the field; the caller tries them in this order."""
     text = str(value.get("#bigint")) if isinstance(value, dict) else str(value)
     digits = re.search(r"-?[0-9]{1,10}$", text)
     if digits is not None and layout.low <= int(digits[0]) <= layout.high:

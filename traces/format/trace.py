@@ -342,7 +342,7 @@ def changed_cells(instance: Instance, before: Cells, after: Cells) -> list[tuple
 
 
 def spell_part(instance: Instance, layout: FieldLayout, cells: Cells, index: tuple[int, ...] = ()) -> str:
-    """Return the text of a field, or of its element at `index`: nested lists; for truth values, the set of the true."""
+    """Return a field, or its element at `index`, as text: nested lists; truth values as the set of true indices."""
     if len(index) == len(layout.sizes):
         return spell_value(instance, layout, cells[layout.position(index)])
     is_last = len(index) + 1 == len(layout.sizes)

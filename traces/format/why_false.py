@@ -377,7 +377,7 @@ class _Scope(Evaluation):
         return Reason.over(spell_expression(call), truth, readings, replace(inner, bindings=bindings + inner.bindings))
 
     def why_element(self, generators: Sequence[ir.Generator], body: ir.Expression) -> Reason:
-        """Explain `all` or `any` by its deciding element, whose values the variables of the generators have already."""
+        """Explain `all` or `any` by its deciding element, which is the present value of the generators' variables."""
         inner = self.why(body)
         bindings = tuple(self.bound(generator.variable) for generator in generators)
         stated = (map(self.stated, generator.conditions) for generator in generators)

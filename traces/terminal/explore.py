@@ -198,7 +198,7 @@ class Explorer(App[None]):
             self.show_state()
 
     def action_filter(self) -> None:
-        """Open the filter: the words that a step has to contain."""
+        """Open the filter's input line, for the words that a shown option has to contain."""
         field = self.query_one("#filter", Input)
         field.display = True
         field.focus()
@@ -284,7 +284,7 @@ class Guards(Overlay):
         self.query_one(OptionList).highlighted = self.first
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
-        """Show the steps of another action."""
+        """Show the steps of the action to which the cursor moved."""
         event.stop()
         guards = self.walk.guards(self.walk.actions[event.option_index])
         lines = [

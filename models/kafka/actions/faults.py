@@ -71,8 +71,8 @@ def broker_loses_disk(s, broker: Replica):
 
 
 def was_noticed(s, broker):
-    """The controller has treated the end of the process as a failure, and removed the broker from the ISR, unless it is
-    the last member: since KIP-380 (2.2) a new process is recognised by its broker epoch before anything is sent to it.
+    """The controller has noticed the end of the broker's process: the broker has left the ISR, unless it is the last
+    member. Since KIP-380 (2.2) a new process is recognised by its broker epoch before anything is sent to it.
 
     Generations up to 2.4 do not require this: a restart can be too short for the controller to notice.
     """

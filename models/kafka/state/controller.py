@@ -71,9 +71,8 @@ def may_go_on_without(s, leaving):
 
 
 def is_replaced_without(s, leader, leaving):
-    """The leader itself leaves the ISR; or another member leaves, and the leader is not active, because it restarted
-    before it was fenced (RESTART_BEFORE_FENCING). Kafka: PartitionChangeBuilder.electAnyLeader.
-    """
+    """`leader` leads, and is replaced when `leaving` leaves the ISR: it is `leaving` itself; or it is not active,
+    because it restarted before it was fenced (RESTART_BEFORE_FENCING). Kafka: PartitionChangeBuilder.electAnyLeader."""
     is_invalid = leaves_isr(s, leaving) and not is_active(s, leader)
     return s.controller_leader == leader and (leader == leaving or is_invalid)
 
@@ -84,8 +83,8 @@ def replaces_leader(s, leaving):
 
 
 def is_valid_without(s, r, leaving):
-    """The broker may lead once `leaving` has left. A member of the ELR that is no replica may not (Kafka looks for a
-    leader among the replicas)."""
+    """The broker `r` may lead once `leaving` has left. A member of the ELR to which the partition is not assigned may
+    not lead (Kafka looks for a leader among the assigned replicas)."""
     return (
         r != leaving
         and is_active(s, r)
@@ -120,7 +119,7 @@ def keep_eligible_below(s, minimum, members):
 
 
 def keep_members_out_of_elr(s):
-    """Remove members of the ISR from the ELR. A broker that is no replica may stay there: Kafka does not check that."""
+    """Remove members of the ISR from the ELR. Unassigned brokers may stay, as in Kafka, but for ELR_WITHIN_REPLICAS."""
     if s.ELR:
         for r in range(s.replicas):
             if s.controller_isr[r] or (s.ELR_WITHIN_REPLICAS and not is_assigned(s, r)):
@@ -334,7 +333,7 @@ def may_be_last_known_leader(s, r, leaving):
 
 
 def last_known_leader_is_next(s, leaving):
-    """Once this broker (NONE: every broker) has left the ELR, only the last known leader, which is active, may lead."""
+    """Nobody leads; once `leaving` (NONE: everybody) has left the ELR, only the active last known leader may lead."""
     return (
         s.controller_leader == NONE
         and members_without(s, leaving) == 0
@@ -451,7 +450,7 @@ def bumps_leader_epoch(s, leader):
 
 
 def is_answered_at_once(s, leader):
-    """The request does not change the record."""
+    """The leader's request leaves the record unchanged: it is repeated, refused, or has an ineligible member."""
     return is_made_already(s, leader) or is_refused(s, leader) or has_ineligible_member(s, leader)
 
 
