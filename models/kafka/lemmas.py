@@ -164,7 +164,7 @@ def sends_once(configuration):
 
 
 def appends_once(configuration):
-    """As `keeps_what_is_written` and `sends_once`, and there are no transactions: two leaders may append one marker."""
+    """As `keeps_what_is_written` and `sends_once`, without transactions: two leaders may append the same marker."""
     return keeps_what_is_written(configuration) and sends_once(configuration) and configuration.transactions == 0
 
 
@@ -258,7 +258,7 @@ def may_be_trusted(s, r):
 
 
 def may_lead_after(s, r, leader, epoch):
-    """The broker `r` leads in a later epoch than `epoch`, that of `leader`; was elected for a later one; or can be."""
+    """The broker leads after `epoch`, the epoch of `leader`, or was elected for a later epoch, or can be elected."""
     return (
         is_trusted(s, r)
         or (presumes_leadership(s, r) and s.leader_epoch[r] > epoch)
@@ -423,7 +423,7 @@ def a_reelected_leader_was_not_replaced(s):
     """A leader that was elected again, and has not heard of the epochs in between, has had no successor in between.
 
     A leader on which the controller gave up leaves the ISR, and rejoins it only by fetching from its successor, once it
-    knows of its demotion. Its knowledge of its followers survives only the other re-elections (missed_demotion.md).
+    knows of its demotion. Its knowledge of its followers survives only where it had no successor (missed_demotion.md).
     """
     return not s.REMOTE_OFFSETS_KEPT_BY_REELECTED_LEADER or all(
         (

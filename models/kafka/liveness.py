@@ -109,14 +109,14 @@ def first_leader_is_left_out(s):
 
 @leads_to(when=follower_is_left_out, fair=WORK, applies=lambda c: c.replicas > 1)
 def follower_rejoins_the_isr(s):
-    """Broker 1, which stands for all brokers that do not lead at first, eventually rejoins the ISR, or it or the leader
-    stops."""
+    """Broker 1, which stands for all brokers that do not lead at first, eventually rejoins the ISR, unless broker 1 or
+    the leader stops."""
     return not follower_is_left_out(s)
 
 
 @leads_to(when=first_leader_is_left_out, fair=WORK, applies=lambda c: c.replicas > 1)
 def first_leader_rejoins_the_isr(s):
-    """Broker 0, which leads at first, eventually rejoins the ISR, or it or the leader stops."""
+    """Broker 0, which leads at first, eventually rejoins the ISR, unless broker 0 or the leader stops."""
     return not first_leader_is_left_out(s)
 
 
@@ -165,7 +165,7 @@ def lacks_room_for_marker(s, leader):
 
 
 def holds_readers_back(s, leader):
-    """The controller's leader knows its role and has enough replicas, but read_committed readers lack its log end."""
+    """The controller's leader knows that it leads, has enough replicas, and read_committed stops below its log end."""
     return (
         is_controllers_leader(s, leader)
         and has_enough_replicas(s, leader)

@@ -519,7 +519,7 @@ def entries_ahead(s, r, consumer):
 
 
 def is_shown(s, r, offset):
-    """A broker sends the entry to consumers of the configured isolation level."""
+    """The broker `r` sends the entry at `offset` to consumers of the configured isolation level."""
     return is_exposed(s, r, offset) and (
         s.isolation_level == IsolationLevel.READ_UNCOMMITTED or offset < last_stable_offset(s, r)
     )

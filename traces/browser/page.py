@@ -57,7 +57,7 @@ def page_of(walk: Walk, mark: str, saved: Sequence[Path] = (), notice: str = "")
 
 
 def address_of(place: int) -> str:
-    """Return the part of the address after the token, for the state after `place` steps (-1: no initial state yet)."""
+    """Return the last part of a page's address, for the state after `place` steps (-1: no initial state yet)."""
     return "start" if place < 0 else f"step-{place}"
 
 
@@ -134,7 +134,8 @@ def _next(walk: Walk, mark: str) -> Element:
 
 
 def _words(walk: Walk, options: Sequence[Option]) -> list[str]:
-    """Each option in words: a possible next step, or how an initial state differs from the other initial states."""
+    """Each option in words: a possible next step, or those lanes of an initial state in which the initial states
+    differ."""
     if walk.has_begun:
         return [step_in_words(walk.instance, option.step, walk.cells) for option in options if option.step is not None]
     return differences(walk.instance, [option.after for option in options if option.after is not None])

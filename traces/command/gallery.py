@@ -53,7 +53,7 @@ OPTIONS = (
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Write the pages of the failures that the arguments name, or of a selection, and print the names of the files."""
+    """Write the pages of the failures that the arguments name (default: EXHIBITS), and print the names of the files."""
     pages = gallery(_chosen(arguments.failures or EXHIBITS))
     begin(arguments.out, "with -o DIR", replace=arguments.force, or_else=", or add --force")
     for file in write_all(arguments.out, sharing(pages), replace=arguments.force):

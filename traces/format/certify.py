@@ -475,7 +475,7 @@ class Continuations:
 def continuations(
     instance: Instance, prop: Property, cells: Cells, stuck: frozenset[Cells] = frozenset()
 ) -> Continuations:
-    """Search the states that can follow `cells` for a state in which `prop` is true; `stuck` leads to no such state."""
+    """Search the states that can follow `cells` for one in which `prop` is true; those in `stuck` lead to none."""
     reached, waiting = {cells}, deque([cells])
     while waiting:
         here = waiting.popleft()

@@ -260,7 +260,7 @@ def possible_steps(instance: Instance, cells: Cells) -> Iterator[tuple[Step, Cel
 
 
 def errors_in_properties(instance: Instance, states: Sequence[Cells], steps: Sequence[Step]) -> Iterator[Error]:
-    """Yield an error for each property that can be evaluated at every position of a path except at the last position.
+    """Yield the error of each property whose evaluation fails at the last position of a path, but at no earlier one.
 
     Errors of properties of transitions come first, as in a search.
     """

@@ -385,8 +385,8 @@ class _Scope(Evaluation):
         return replace(inner, bindings=bindings + inner.bindings, conditions=conditions + inner.conditions)
 
     def stated(self, condition: ir.Expression) -> list[str]:
-        """Return the text of a true condition, in a list, without the calls of helpers that are true in every state
-        under this configuration. The list is empty if the condition consists of such calls."""
+        """Return a list with the text of a true condition, without those parts that are calls of helpers and are true
+        in every state under this configuration. The list is empty if there are only such parts."""
         operands = condition.parts if isinstance(condition, ir.And) else (condition,)
         open_parts = [part for part in operands if not isinstance(part, ir.Call) or not self.is_settled(part)]
         if len(open_parts) == len(operands):

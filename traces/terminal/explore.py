@@ -105,7 +105,7 @@ class Explorer(App[None]):
         self.show_state()
 
     def on_resize(self) -> None:
-        """Lay out the table again."""
+        """Lay out the table of the steps again, for the new width."""
         self.call_after_refresh(self.show_history)
 
     # ------------------------------------------------------------------------------------------- contents of the panels
@@ -169,7 +169,7 @@ class Explorer(App[None]):
     # ------------------------------------------------------------------------------------------------------------- keys
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
-        """Show the option to which the cursor moved."""
+        """Show the changes of the option to which the cursor moved."""
         if event.option_list.id == "options" and event.option_index < len(self.shown):
             self.show_preview(self.shown[event.option_index])
 

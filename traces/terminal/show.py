@@ -292,7 +292,7 @@ def _column(expression: StateExpression, trace: TracebackType | None) -> int:
 
 
 def _layout(instance: Instance, expression: ir.Expression) -> FieldLayout | None:
-    """The field from which all values of the expression come; None if there are several fields."""
+    """The field from which all values of the expression come; None unless there is exactly one such field."""
     match expression:
         case ir.Cell(_, field):
             return instance.layouts.get(field)

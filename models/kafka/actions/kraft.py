@@ -593,7 +593,7 @@ def is_request(s, target: ReplicaSet):
 
 
 def reassign(s, target: ReplicaSet):
-    """Make the change that a reassignment asks for, except for the election."""
+    """Make the change that a reassignment to `target` asks for, except for the election of a leader."""
     is_ended = is_complete_at_once(s, target)
     minimum = controllers_min_insync_replicas(s)
     s.reassignments_left -= 1

@@ -36,7 +36,7 @@ class ChangeKind(Enum):
 @dataclass(frozen=True)
 class Change:
     """A repair of Kafka, or a setting that an operator can change. With the change, the failure does not occur within
-    the same bounds."""
+    the bounds of its history."""
 
     kind: ChangeKind
     what: str
@@ -229,5 +229,5 @@ def _change(kind: ChangeKind, content: Mapping[str, Any]) -> Change:
 
 
 def paragraph(text: str) -> str:
-    """Return the text as one line, however the file wraps it."""
+    """Return the text, which may be wrapped into lines in the file, as one line."""
     return " ".join(text.split())

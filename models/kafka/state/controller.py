@@ -119,7 +119,7 @@ def keep_eligible_below(s, minimum, members):
 
 
 def keep_members_out_of_elr(s):
-    """Remove members of the ISR from the ELR. Unassigned brokers may stay, as in Kafka, but for ELR_WITHIN_REPLICAS."""
+    """Remove members of the ISR from the ELR. Only with ELR_WITHIN_REPLICAS (not in Kafka), unassigned brokers, too."""
     if s.ELR:
         for r in range(s.replicas):
             if s.controller_isr[r] or (s.ELR_WITHIN_REPLICAS and not is_assigned(s, r)):

@@ -120,7 +120,7 @@ def has_flushed_point(s):
 
 
 def note_flush(s, r):
-    """Everything in the log is on disk: after a clean shutdown, and at once if every record is flushed."""
+    """Note that the whole log is on disk: after a clean shutdown, or after an append if each record is flushed."""
     if has_flushed_point(s):
         s.flushed_offset[r] = s.log_end_offset[r]
 
