@@ -992,7 +992,7 @@ def is_empty_epoch(s, r, epoch):
 
 @lemma(applies=keeps_what_is_written)
 def caches_know_the_epochs_of_the_log(s):
-    """A cache has every epoch of its log, at an entry of that epoch, and at most one more: the last, without entries.
+    """A cache has each epoch of its log, at an offset with this epoch, and at most one more: the last, without entries.
 
     A leader's cache has the leader's own epoch.
     """

@@ -85,7 +85,7 @@ def removes_replicas(s):
 
 
 def takes_part(s, r):
-    """The broker runs and, with KRaft, is assigned, and not shutting down; it may be fenced."""
+    """The broker runs and, with KRaft, is assigned the partition and not shutting down; it may be fenced."""
     return s.is_up[r] and (s.CONTROLLER == Controller.ZOOKEEPER or (is_assigned(s, r) and not s.is_shutting_down[r]))
 
 

@@ -99,8 +99,7 @@ def _link(name: str, text: str, place: int, is_possible: bool, hint: str) -> Ele
 
 
 def _marks(walk: Walk, mark: str) -> list[Element]:
-    """Return the hidden fields of a form: they identify the state of the page, so that an outdated page takes no
-    step."""
+    """Return the hidden fields of a form, which identify the state of the page: an outdated page must take no step."""
     fields = {"place": str(walk.place), "mark": mark}
     # A browser must not put the values of an earlier page into a page that is loaded again.
     return [
@@ -134,8 +133,7 @@ def _next(walk: Walk, mark: str) -> Element:
 
 
 def _words(walk: Walk, options: Sequence[Option]) -> list[str]:
-    """Each option in words: a possible next step, or those lanes of an initial state in which the initial states
-    differ."""
+    """Each option in words: a possible next step, or the lanes in which an initial state differs from the others."""
     if walk.has_begun:
         return [step_in_words(walk.instance, option.step, walk.cells) for option in options if option.step is not None]
     return differences(walk.instance, [option.after for option in options if option.after is not None])

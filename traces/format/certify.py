@@ -157,8 +157,7 @@ def _certify_verdict(trace: Trace) -> None:
 
 
 def _rests_on_the_search(trace: Trace, prop: Property) -> bool:
-    """Whether only the checker's search can confirm that the `always_possible` property fails: too many states
-    follow."""
+    """Whether only the checker can confirm that the `always_possible` property fails: too many states follow."""
     end = trace.states[-1]
     return (
         prop.kind is Kind.ALWAYS_POSSIBLE

@@ -471,8 +471,8 @@ def header_of(document: Mapping[str, Any]) -> Header:
 
 
 def _read_error(error: object) -> Mapping[str, Any] | None:
-    """Read the error at the end of a trace: `message`, and the `step` that causes it (null: a property does); or
-    None."""
+    """Return the error at the end of a trace: its `message`, and the `step` that causes it (null if a property does);
+    None without an error."""
     if error is None:
         return None
     if not isinstance(error, dict) or set(error) != {"step", "message"}:

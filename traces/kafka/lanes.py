@@ -259,8 +259,7 @@ def spell_members(
 
 
 def _earlier_in(s: State, epochs: Any, leader: int) -> Callable[[int], bool]:
-    """Return a function that tells whether the leader's entry in `epochs` for a broker means an earlier process
-    of it."""
+    """Return a function that tells whether the leader's entry in `epochs` for a broker means an earlier process."""
     return lambda r: has_kraft(s) and bool(epochs[leader][r] == BrokerEpoch.EARLIER)
 
 

@@ -473,8 +473,9 @@ def consumer_fetches(s, consumer: Consumer, broker: Replica):
 def consumer_finds_nothing(s, consumer: Consumer, broker: Replica):
     """The consumer's position is in the broker's log, but the broker shows no entry from there on.
 
-    The broker may show even less than the consumer has read, if its high watermark lags, as a follower or after an
-    election. Then the lag is negative. Kafka: UnifiedLog.read, SubscriptionState.updateHighWatermark, partitionLag.
+    The broker may show even less than the consumer has read, if its high watermark lags, as that of a follower or of a
+    new leader may. Then the lag is negative. Kafka: UnifiedLog.read, SubscriptionState.updateHighWatermark,
+    partitionLag.
     """
     require(is_not_fenced(s, consumer, broker))
     require(reads_from(s, consumer, broker))
@@ -488,9 +489,9 @@ def consumer_finds_nothing(s, consumer: Consumer, broker: Replica):
 def consumer_follows_new_leader(s, consumer: Consumer, leader: Replica):
     """The consumer learns of a new leader epoch, and asks the leader where the epoch of its last record ends.
 
-    If that is below the consumer's position, records that the consumer has read are lost: it returns to the common
-    prefix, or resets its position. A consumer that was sent to a follower reads from the leader again. Kafka:
-    OffsetsForLeaderEpochClient, SubscriptionState.maybeValidatePosition (KIP-320).
+    If this end is below the consumer's position, records that the consumer has read are lost: the consumer returns to
+    the common prefix, or resets its position. A consumer that was sent to a follower reads from the leader again.
+    Kafka: OffsetsForLeaderEpochClient, SubscriptionState.maybeValidatePosition (KIP-320).
     """
     require(s.POSITION_CHECK != PositionCheck.NONE)
     require(presumes_leadership(s, leader))

@@ -1,8 +1,8 @@
 """Faults of brokers: crashes, and losses of power and of disks; and restarts in a cluster with ZooKeeper.
 
 When a process dies, its log keeps what was written; only a power loss removes what was not flushed. A restarted broker
-has its log and a checkpointed high watermark: any value up to its last one. Not modelled: a follower's high watermark
-can fall (follower.py), and for up to five seconds its checkpoint is then above it.
+has its log and a checkpointed high watermark: any value up to its last high watermark. Not modelled: a follower's high
+watermark can fall (follower.py), and for up to five seconds its checkpoint is then above it.
 """
 
 from isrcheck.models.kafka.state.broker import clear_request, start_broker, stop_broker

@@ -470,7 +470,7 @@ def broker_shuts_down(s, broker: KraftReplica):
 
 
 def is_unclean(s, broker):
-    """KIP-966: a broker that did not shut down in order is not trusted to have kept its log."""
+    """With ELR, a broker that did not shut down in order is not trusted to have kept its log (KIP-966)."""
     return s.ELR and s.stopped_by[broker] != Stop.SHUTDOWN
 
 
@@ -646,8 +646,8 @@ def is_added_member(s, r):
 
 
 def may_cancel(s):
-    """A reassignment is in progress, and without the replicas that it adds the ISR has a member left: otherwise,
-    cancelling is an unclean election, and refused. Kafka: PartitionReassignmentRevert."""
+    """A reassignment is in progress, and without the replicas that it adds the ISR has a member left. Otherwise,
+    cancelling would be an unclean election, and is refused. Kafka: PartitionReassignmentRevert."""
     return any(s.is_adding[r] or s.is_removing[r] for r in range(s.replicas)) and any(
         s.controller_isr[r] and not s.is_adding[r] for r in range(s.replicas)
     )

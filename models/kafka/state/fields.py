@@ -191,8 +191,7 @@ def has_kraft(configuration):
 
 
 def numbers_from_zero(s):
-    """The rule of 1.0 to 2.4 applies: after UNKNOWN_PRODUCER_ID, a producer can begin from 0 again in the same
-    epoch."""
+    """The rule of 1.0 to 2.4 holds: after UNKNOWN_PRODUCER_ID, a producer can begin from 0 again in the same epoch."""
     return (
         s.enable_idempotence
         and s.delete_records > 0
