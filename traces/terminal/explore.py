@@ -223,14 +223,14 @@ class Explorer(App[None]):
         self.hide_filter()
 
     def action_guards(self) -> None:
-        """Explain why the disabled steps are not enabled."""
+        """Open the screen that explains why the disabled steps are not enabled."""
         if self.walk.has_begun:
             at = self.query_one("#options", OptionList).highlighted
             step = self.shown[at].step if at is not None and at < len(self.shown) else None
             self.push_screen(Guards(self.walk, None if step is None else step.action))
 
     def action_state(self) -> None:
-        """Show every field of the state."""
+        """Open the screen that shows every field of the state."""
         if self.walk.has_begun:
             self.push_screen(WholeState(self.walk))
 

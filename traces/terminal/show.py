@@ -268,7 +268,7 @@ class StateExpression:
 
 
 def parse_expression(instance: Instance, text: str) -> StateExpression:
-    """Parse an expression that a user typed. Raises UsageError."""
+    """Parse an expression that a user typed (`--eval`). Raises UsageError."""
     try:
         function = read_expression(instance, text)
     except UsageError as error:

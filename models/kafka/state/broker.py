@@ -366,7 +366,7 @@ def is_in_maximal_isr(s, leader, r):
 
 
 def has_enough_counted_replicas(s, leader):
-    """The maximal ISR has at least min.insync.replicas members."""
+    """The leader's maximal ISR has at least min.insync.replicas members."""
     return sum(1 for r in range(s.replicas) if is_in_maximal_isr(s, leader, r)) >= effective_min_insync_replicas(
         s, leader
     )
@@ -423,7 +423,7 @@ def begin_to_lead(s, leader):
 
 
 def note_append(s, leader, record):
-    """After an append, the producer waits for the high watermark (acks=all), or the record is acknowledged at once."""
+    """After an append: with acks=all the producer waits for the high watermark; otherwise the record is acknowledged."""
     if s.acks == Acks.ALL:
         s.pending[record] = leader
     else:

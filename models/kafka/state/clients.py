@@ -345,7 +345,7 @@ def is_remembered(s, r, record):
 
 
 def is_refused(s, r, record):
-    """The broker appends the record neither now nor later."""
+    """The broker does not recognise the record as one that it has appended, and does not append it, now or later."""
     return not is_remembered(s, r, record) and not is_in_sequence(s, r, record)
 
 

@@ -42,7 +42,7 @@ def members_without(s, leaving):
 
 
 def leaves_isr(s, leaving):
-    """The controller's ISR becomes smaller when this broker leaves; without ELR, the last member does not leave."""
+    """The controller's ISR becomes smaller when `leaving` leaves; without ELR, the last member does not leave."""
     return s.controller_isr[leaving] and (s.ELR or members_without(s, leaving) > 0)
 
 
@@ -78,7 +78,7 @@ def is_replaced_without(s, leader, leaving):
 
 
 def replaces_leader(s, leaving):
-    """When this broker leaves the ISR, the leader is replaced."""
+    """The leader is replaced when `leaving` leaves the ISR."""
     return any(is_replaced_without(s, r, leaving) for r in range(s.replicas))
 
 
@@ -112,7 +112,7 @@ def keep_eligible(s, members):
 
 
 def keep_eligible_below(s, minimum, members):
-    """As `keep_eligible`, with `minimum`, the min.insync.replicas from before the replicas changed."""
+    """As `keep_eligible`, but with the limit `minimum`: min.insync.replicas from before the replicas changed."""
     if s.ELR:
         for r in range(s.replicas):
             s.eligible_leader_replicas[r] = members < minimum and (s.eligible_leader_replicas[r] or s.controller_isr[r])
@@ -278,7 +278,7 @@ def end_reassignment(s):
 
 
 def remove_replicas(s):
-    """Replicas on their way out are removed from the ISR and the replicas; the ELR keeps them, unless
+    """Replicas that a reassignment removes leave the ISR and the assigned replicas; the ELR keeps them, unless
     ELR_WITHIN_REPLICAS is on. Kafka: PartitionChangeBuilder.completeReassignmentIfNeeded."""
     for r in range(s.replicas):
         if s.is_removing[r]:
@@ -301,7 +301,7 @@ def is_overdue(s):
 
 
 def is_removed_overdue(s, r):
-    """The next change of the record removes the broker from the partition."""
+    """A reassignment is overdue: the next change of the record ends it, and removes the broker from the partition."""
     return is_overdue(s) and s.is_removing[r]
 
 
@@ -406,8 +406,7 @@ def is_made_already(s, leader):
 
 def is_refused(s, leader):
     """The sender is not the controller's leader, or has not seen the last change (FENCED_LEADER_EPOCH,
-    INVALID_UPDATE_VERSION), or names a broker that is no replica.
-    """
+    INVALID_UPDATE_VERSION), or names a broker to which the partition is not assigned."""
     return not is_made_already(s, leader) and (
         s.controller_leader != leader
         or s.requested_leader_epoch[leader] < s.controller_epoch
