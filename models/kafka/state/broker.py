@@ -423,7 +423,7 @@ def begin_to_lead(s, leader):
 
 
 def note_append(s, leader, record):
-    """After an append: with acks=all the producer waits for the high watermark; otherwise the record is acknowledged."""
+    """After an append, the producer waits for the high watermark (acks=all); otherwise, the record is acknowledged."""
     if s.acks == Acks.ALL:
         s.pending[record] = leader
     else:
