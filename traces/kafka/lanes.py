@@ -286,7 +286,7 @@ def controller_notes(s: State) -> list[str]:
 
 
 def known_by_controller(s: State) -> dict[str, str]:
-    """Return what a KRaft controller knows in addition to leader, epochs, ISR: texts by sign, mostly sets of brokers."""
+    """What a KRaft controller knows in addition to leader, epochs, ISR: texts by sign, mostly sets of brokers."""
     if not has_kraft(s):
         return {}
     sets = {"elr": s.eligible_leader_replicas, "fenced": s.is_fenced, "stopping": s.is_shutting_down}
