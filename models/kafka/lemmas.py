@@ -137,9 +137,9 @@ def elects_cleanly(configuration):
 
 
 def keeps_what_is_written(configuration):
-    """As `elects_cleanly`, and no disk or unflushed record is lost, and no old record deleted. The cache has an epoch
-    as soon as the epoch begins (KAFKA-7415), and forgets the epoch when all its records are gone (KAFKA-10706; with at
-    most two elections, this does not matter)."""
+    """As `elects_cleanly`, and no disk or unflushed record is lost, and no old record deleted. A leader epoch cache has
+    an epoch as soon as the epoch begins (KAFKA-7415), and forgets the epoch when all its records are gone (KAFKA-10706;
+    with at most two elections, this does not matter)."""
     return (
         elects_cleanly(configuration)
         and configuration.power_losses == 0
@@ -164,7 +164,7 @@ def sends_once(configuration):
 
 
 def appends_once(configuration):
-    """As `keeps_what_is_written` and `sends_once`, and there are no transactions: two leaders may append one marker."""
+    """As `keeps_what_is_written` and `sends_once`, without transactions: two leaders may append the same marker."""
     return keeps_what_is_written(configuration) and sends_once(configuration) and configuration.transactions == 0
 
 
@@ -258,7 +258,7 @@ def may_be_trusted(s, r):
 
 
 def may_lead_after(s, r, leader, epoch):
-    """The broker leads in a later epoch than this leader, was elected for a later epoch, or can be elected."""
+    """The broker leads after `epoch`, the epoch of `leader`, or was elected for a later epoch, or can be elected."""
     return (
         is_trusted(s, r)
         or (presumes_leadership(s, r) and s.leader_epoch[r] > epoch)
@@ -282,7 +282,7 @@ refused; and the remaining ones, those of the records that it has yet to read.""
 
 
 def is_choice(s, leader, epoch, choice):
-    """As the leader of the epoch, the broker may commit records, now or later, once the ISR `choice` holds them."""
+    """The leader of the epoch may commit records, now or later, once all members of the ISR `choice` hold them."""
     if s.CONTROLLER == Controller.ZOOKEEPER:
         return choice == MAXIMAL and leads_or_will(s, leader, epoch)
     if choice < RECORD:
@@ -423,7 +423,7 @@ def a_reelected_leader_was_not_replaced(s):
     """A leader that was elected again, and has not heard of the epochs in between, has had no successor in between.
 
     A leader on which the controller gave up leaves the ISR, and rejoins it only by fetching from its successor, once it
-    knows of its demotion. Its knowledge of its followers survives only the other re-elections (missed_demotion.md).
+    knows of its demotion. Its knowledge of its followers survives only where it had no successor (missed_demotion.md).
     """
     return not s.REMOTE_OFFSETS_KEPT_BY_REELECTED_LEADER or all(
         (
@@ -599,8 +599,8 @@ def the_last_known_leader_stands_for_a_leader(s):
 
 @lemma(applies=elects_cleanly_with_kraft)
 def requests_name_what_their_leader_knew(s):
-    """An AlterPartition request has no newer epochs than the controller, or than the leader that sent it. A leader
-    without a request has no requested ISR."""
+    """An AlterPartition request has no newer epochs than the controller has, and none newer than its sender has. A
+    leader without a request has no requested ISR."""
     return all(
         s.requested_isr[leader][leader]
         and s.requested_leader_epoch[leader] <= s.controller_epoch
@@ -992,7 +992,7 @@ def is_empty_epoch(s, r, epoch):
 
 @lemma(applies=keeps_what_is_written)
 def caches_know_the_epochs_of_the_log(s):
-    """A cache has every epoch of its log, at an entry of that epoch, and at most one more: the last, without entries.
+    """A cache has each epoch of its log, at an offset with this epoch, and at most one more: the last, without entries.
 
     A leader's cache has the leader's own epoch.
     """
@@ -1016,7 +1016,7 @@ def caches_know_the_epochs_of_the_log(s):
 
 
 def is_entered_late(s, r, epoch):
-    """The cached start of this epoch is above its first record, which came after an empty epoch (KAFKA-10706)."""
+    """The cached start of this epoch is above the epoch's first record, which follows an empty epoch (KAFKA-10706)."""
     return any(s.log_epoch[r][offset] == epoch for offset in range(s.log_size) if offset < s.epoch_cache[r][epoch])
 
 
@@ -1088,7 +1088,7 @@ def empty_epochs_are_their_leaders(s):
 
 
 def keeps_offsets(s, leader, epoch, later):
-    """The leader keeps its knowledge of its followers from one epoch through its re-elections up to the later epoch."""
+    """The leader keeps its knowledge of its followers from `epoch` to `later`, through its re-elections in between."""
     return later == epoch or (
         s.REMOTE_OFFSETS_KEPT_BY_REELECTED_LEADER
         and all(s.metadata_leader[between] == leader for between in range(s.elections + 1) if epoch < between <= later)
@@ -1106,7 +1106,7 @@ def may_yet_fetch(s, follower, leader, epoch):
 
 
 def is_known_to_hold(s, follower, leader, epoch, offset):
-    """The leader of this epoch relies, now or later, on a fetch by the follower from an offset above this one."""
+    """The leader of this epoch relies, now or later, on a fetch that showed that the follower holds this offset."""
     return offset < s.remote_log_end_offset[leader][follower] and (
         leads(s, leader, epoch) or s.REMOTE_OFFSETS_KEPT_BY_REELECTED_LEADER
     )

@@ -85,7 +85,7 @@ def removes_replicas(s):
 
 
 def takes_part(s, r):
-    """The broker runs and, with KRaft, is assigned, and not shutting down; it may be fenced."""
+    """The broker runs and, with KRaft, is assigned the partition and not shutting down; it may be fenced."""
     return s.is_up[r] and (s.CONTROLLER == Controller.ZOOKEEPER or (is_assigned(s, r) and not s.is_shutting_down[r]))
 
 
@@ -109,14 +109,14 @@ def first_leader_is_left_out(s):
 
 @leads_to(when=follower_is_left_out, fair=WORK, applies=lambda c: c.replicas > 1)
 def follower_rejoins_the_isr(s):
-    """Broker 1, which stands for all brokers that do not lead at first, eventually rejoins the ISR, or it or the leader
-    stops."""
+    """Broker 1, which stands for all brokers that do not lead at first, eventually rejoins the ISR, unless broker 1 or
+    the leader stops."""
     return not follower_is_left_out(s)
 
 
 @leads_to(when=first_leader_is_left_out, fair=WORK, applies=lambda c: c.replicas > 1)
 def first_leader_rejoins_the_isr(s):
-    """Broker 0, which leads at first, eventually rejoins the ISR, or it or the leader stops."""
+    """Broker 0, which leads at first, eventually rejoins the ISR, unless broker 0 or the leader stops."""
     return not first_leader_is_left_out(s)
 
 
@@ -165,7 +165,7 @@ def lacks_room_for_marker(s, leader):
 
 
 def holds_readers_back(s, leader):
-    """The controller's leader knows that it leads a large enough ISR, and read_committed readers miss the log's end."""
+    """The controller's leader knows that it leads, has enough replicas, and read_committed stops below its log end."""
     return (
         is_controllers_leader(s, leader)
         and has_enough_replicas(s, leader)
@@ -189,7 +189,7 @@ def last_stable_offset_advances(s):
 
 
 def _without_losses(model):
-    """Return the model without the actions in `LOST`, in every generation."""
+    """Return the model without the actions that lose messages (`LOST`), in every generation."""
     protocols = {}
     for name, protocol in model.protocols.items():
         chosen = zip(model.actions, protocol.alternatives, strict=True)
@@ -199,7 +199,7 @@ def _without_losses(model):
 
 
 def _generations():
-    """Return the generations of `kafka`. Here, 2.8 has the rule for the high watermark that was repaired in 3.1."""
+    """Yield each generation of `kafka` by name, and 3.1; 2.8 has the rule for the high watermark from before 3.1."""
     for name, generation in generations.MODEL.protocols.items():
         switches = dict(generation.switches)
         if switches.get("CONTROLLER") == Controller.KRAFT:

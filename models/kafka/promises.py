@@ -89,13 +89,13 @@ def more_failed_than_claimed(s):
 
 
 def a_request_was_sent_again(s):
-    """A producer sent a request again: without idempotence, a retry gives at-least-once delivery."""
+    """A producer without idempotence sent a request again (at-least-once delivery), or data was given up."""
     return (s.retries_left < s.retries and not s.enable_idempotence) or data_was_given_up(s)
 
 
 def a_request_may_have_overtaken_another(s):
-    """A request was sent again while a later one was in flight or had arrived: Kafka keeps the order only with one
-    request in flight."""
+    """A request was sent again while a later one was in flight or had arrived (Kafka keeps the order only with one
+    request in flight), or data was given up."""
     return (
         s.retries_left < s.retries and s.max_in_flight_requests > 1 and not s.enable_idempotence
     ) or data_was_given_up(s)
@@ -390,7 +390,7 @@ def leaderless_partition_awaits_a_broker(s):
 
 @always(applies=lambda configuration: configuration.reassignments > 0)
 def leader_knows_the_reassignment(s):
-    """A leader that has read everything, and knows of no newer change, knows which replicas are being added."""
+    """A leader that has read all metadata, and knows of no newer change, knows which replicas are being added."""
     return all(
         s.knows_adding[leader][r] == s.is_adding[r] and s.knows_assigned[leader][r] == s.is_assigned[r]
         for leader in range(s.replicas)
@@ -452,7 +452,7 @@ def has_consumers(configuration):
 
 
 def a_position_was_reset(s):
-    """A consumer skipped records, because auto.offset.reset is latest."""
+    """A consumer skipped records, because auto.offset.reset is latest; or data was given up."""
     return data_was_given_up(s) or any(s.has_skipped[consumer] for consumer in range(s.consumers))
 
 
@@ -519,7 +519,7 @@ def entries_ahead(s, r, consumer):
 
 
 def is_shown(s, r, offset):
-    """A broker sends the entry to consumers of the configured isolation level."""
+    """The broker `r` sends the entry at `offset` to consumers of the configured isolation level."""
     return is_exposed(s, r, offset) and (
         s.isolation_level == IsolationLevel.READ_UNCOMMITTED or offset < last_stable_offset(s, r)
     )
@@ -566,7 +566,7 @@ def a_consumer_catches_up(s):
 
 @sometimes(applies=lambda c: c.consumers > 0 and c.follower_fetching and c.replicas > 1 and c.records > 1)
 def a_follower_shows_less_than_its_leader(s):
-    """A consumer has read all that a follower shows, whose high watermark is below the leader's."""
+    """A consumer has read all that a follower shows, and the follower's high watermark is below the leader's."""
     return any(
         0 < s.position[consumer] == s.known_end_offset[consumer] < s.high_watermark[leader]
         for consumer in range(s.consumers)
@@ -737,7 +737,7 @@ def a_log_starts_above_zero(s):
 
 @sometimes(applies=lambda c: c.transactions > 0 and can_commit(c))
 def an_open_transaction_holds_readers_back(s):
-    """A last stable offset is below its high watermark."""
+    """A replica's last stable offset is below its high watermark."""
     return any(last_stable_offset(s, r) < s.high_watermark[r] <= s.log_end_offset[r] for r in range(s.replicas))
 
 

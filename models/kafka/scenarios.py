@@ -32,7 +32,7 @@ def failures(configuration):
 
 
 def elects(configuration):
-    """The bounds permit elections. The properties below have to show whether something can cause an election."""
+    """The bounds permit elections among brokers. The properties that apply then show whether something causes one."""
     return configuration.elections > 0 and configuration.replicas > 1
 
 

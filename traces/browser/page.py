@@ -57,7 +57,7 @@ def page_of(walk: Walk, mark: str, saved: Sequence[Path] = (), notice: str = "")
 
 
 def address_of(place: int) -> str:
-    """Return the part of the address after the token, for the state after `place` steps (-1: no initial state yet)."""
+    """Return the last part of a page's address, for the state after `place` steps (-1: no initial state yet)."""
     return "start" if place < 0 else f"step-{place}"
 
 
@@ -99,7 +99,7 @@ def _link(name: str, text: str, place: int, is_possible: bool, hint: str) -> Ele
 
 
 def _marks(walk: Walk, mark: str) -> list[Element]:
-    """The hidden fields of a form. They identify the state that the page shows: an outdated page must take no step."""
+    """Return the hidden fields of a form, which identify the state of the page: an outdated page must take no step."""
     fields = {"place": str(walk.place), "mark": mark}
     # A browser must not put the values of an earlier page into a page that is loaded again.
     return [
@@ -133,7 +133,7 @@ def _next(walk: Walk, mark: str) -> Element:
 
 
 def _words(walk: Walk, options: Sequence[Option]) -> list[str]:
-    """Each option in words: a possible next step, or how an initial state differs from the other initial states."""
+    """Each option in words: a possible next step, or the lanes in which an initial state differs from the others."""
     if walk.has_begun:
         return [step_in_words(walk.instance, option.step, walk.cells) for option in options if option.step is not None]
     return differences(walk.instance, [option.after for option in options if option.after is not None])

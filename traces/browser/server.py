@@ -57,17 +57,17 @@ class Site(Protocol):
     the token; the methods return None if there is no page of that name."""
 
     def get(self, name: str) -> Answer | None:
-        """Answer a request for a page."""
+        """Answer a request for the page `name`."""
 
     def post(self, name: str, form: Mapping[str, str]) -> Answer | None:
-        """Answer a form that a page has sent."""
+        """Answer a form that a page has sent to the address `name`."""
 
 
 class Server(ThreadingHTTPServer):
     """The web server of one walk; `address` is its address with the token."""
 
     def __init__(self, site: Site, port: int) -> None:
-        """`port` 0 stands for any free port. Raises UsageError if the port is not available."""
+        """Serve `site` at `port` (0: any free port). Raises UsageError if the port is not available."""
         try:
             super().__init__((ADDRESS, port), _Handler)
         except OSError as error:
@@ -85,7 +85,7 @@ class Server(ThreadingHTTPServer):
         self.server_name, self.server_port = ADDRESS, self.server_address[1]
 
     def handle_error(self, request: socket.socket | tuple[bytes, socket.socket], client_address: object) -> None:
-        """Print nothing about a connection that broke."""
+        """Print nothing about a connection that broke; report any other error as http.server does."""
         import sys
 
         if not isinstance(sys.exception(), ConnectionError | TimeoutError):

@@ -103,7 +103,8 @@ def walk_of(arguments: argparse.Namespace) -> Walk:
 
 
 def _from_trace(chosen: ModelArguments, origin: Path, step: int | None, model_file: Path | None) -> Walk:
-    """The walk along the trace in the file `origin`, with its configuration; `model_file` holds a user's model."""
+    """Return the walk along the trace in the file `origin`, with the trace's configuration, up to `step` (None: all of
+    it); `model_file` holds a user's model. Raises UsageError."""
     if chosen.target is not None and chosen.target.endswith(".py"):
         if model_file is not None and model_file != Path(chosen.target):
             raise UsageError(f"{chosen.target} and --model {model_file} are two models; give one of them")

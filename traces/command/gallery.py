@@ -53,7 +53,7 @@ OPTIONS = (
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Write the pages of the failures that the arguments name, or of a selection, and print the names of the files."""
+    """Write the pages of the failures that the arguments name (default: EXHIBITS), and print the names of the files."""
     pages = gallery(_chosen(arguments.failures or EXHIBITS))
     begin(arguments.out, "with -o DIR", replace=arguments.force, or_else=", or add --force")
     for file in write_all(arguments.out, sharing(pages), replace=arguments.force):
@@ -85,7 +85,7 @@ def gallery(shown: list[Failure]) -> dict[str, Page | str]:
 
 
 def trace_of(history: History, command: str) -> Trace:
-    """Take the stored steps of a known failure again. Return the certified trace; `command` is the command in it."""
+    """Take the stored steps of a known failure again, and return them as a certified trace that names `command`."""
     steps = [step_named(history.instance, text) for text in history.steps]
     property_name, verdict = history.property_name, history.verdict
     return behaviour(history.instance, history.start, steps, property_name, command, verdict, history.loop)

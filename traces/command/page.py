@@ -54,7 +54,7 @@ def _history(file: Path, arguments: argparse.Namespace) -> Trace | foreign.Forei
 
 
 def _pages(arguments: argparse.Namespace) -> int:
-    """Write pages for the readable traces of a folder, with an index. Report other files; return 2 if there are any."""
+    """Write pages for a folder's readable traces, with an index. Report unreadable files; return 2 if there are any."""
     for option in ("svg", "png", "mermaid", "plantuml", "step"):
         if getattr(arguments, option) is not None:
             raise UsageError(f"{arguments.file}: --{option} draws one trace, and this is a folder; name a file in it")

@@ -26,7 +26,7 @@ MOST_DRAWN = 10_000
 
 
 def with_index(histories: Mapping[str, Trace | ForeignTrace], title: str) -> dict[str, Page | str]:
-    """Return the pages of several traces, and their index, which lists failures first; each by the name of its file."""
+    """Return the pages of several traces and their index, which lists failures first, by the names of their files."""
     shown = {name: (scene_of(history), page_text_of(history)) for name, history in histories.items()}
     order = sorted(shown, key=lambda name: ((*VERDICTS, "").index(shown[name][1].verdict), name))
     pages: dict[str, Page | str] = {}
@@ -42,7 +42,7 @@ def with_index(histories: Mapping[str, Trace | ForeignTrace], title: str) -> dic
 def write(
     history: Trace | ForeignTrace, forms: Mapping[str, Path], step: int | None = None, *, replace: bool = False
 ) -> list[Path]:
-    """Write a trace in these forms, and return the paths; with `step`, the graphics show only that step.
+    """Write a trace in these `forms`, each to its path; return the paths. With `step`, graphics show only that step.
 
     Raises UsageError, before any file is written, if one of the forms cannot be made.
     """

@@ -500,7 +500,7 @@ ZOOM = 2
 
 
 def png(svg: str) -> bytes:
-    """Return the picture as PNG. Raises UsageError if the package or a font is missing."""
+    """Return the picture as PNG. Raises UsageError if the package resvg-py or a font is missing."""
     try:
         import resvg_py
     except ImportError:

@@ -350,7 +350,7 @@ def _broken(trace: Trace) -> list[list[str]]:
 
 
 def _story(scene: Scene, text: PageText) -> dict[str, object]:
-    """The data for the page's script: each content of a lane once, and for each step the numbers of its contents."""
+    """The data for the page's script: each lane content once, and for each step the numbers of its contents."""
     number: dict[Lane, int] = {}
     frames = [[number.setdefault(lane, len(number)) for lane in moment.lanes] for moment in scene.moments]
     return {

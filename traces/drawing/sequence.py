@@ -50,7 +50,7 @@ def plantuml(scene: Scene) -> str:
 
 
 def _opens(scene: Scene, position: int | None) -> bool:
-    """Whether the loop of a lasso begins here: the steps after this position are repeated for ever."""
+    """Whether the loop of a lasso begins at `position`: the steps after this position are repeated for ever."""
     return position is not None and position == scene.loop and position < len(scene.moments) - 1
 
 

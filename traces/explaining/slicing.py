@@ -115,7 +115,7 @@ class _RecordedCells(list[int]):
 
 
 def causal_cone(trace: Trace) -> tuple[int, ...]:
-    """Return the positions of the steps in the causal cone of the outcome."""
+    """Return the positions of the steps in the causal cone of the trace's outcome (see the module)."""
     needed = _cells_of_outcome(trace)
     cone: list[int] = []
     for position in reversed(range(trace.length)):
@@ -289,7 +289,7 @@ def needed_steps(instance: Instance, initial: Cells, steps: Sequence[Step], is_i
 
 
 def take_steps(instance: Instance, initial: Cells, steps: Sequence[Step]) -> tuple[list[Cells], list[Step]]:
-    """Take those of the steps that are possible. Return the states, the initial one first, and the taken steps."""
+    """Take `steps` in order, except impossible ones. Return the states, the initial one first, and the taken steps."""
     states, taken = [initial], []
     for step in steps:
         try:

@@ -157,7 +157,7 @@ def _certify_verdict(trace: Trace) -> None:
 
 
 def _rests_on_the_search(trace: Trace, prop: Property) -> bool:
-    """Whether only the checker's search can confirm that an `always_possible` fails, because too many states follow."""
+    """Whether only the checker can confirm that the `always_possible` property fails: too many states follow."""
     end = trace.states[-1]
     return (
         prop.kind is Kind.ALWAYS_POSSIBLE
@@ -474,7 +474,7 @@ class Continuations:
 def continuations(
     instance: Instance, prop: Property, cells: Cells, stuck: frozenset[Cells] = frozenset()
 ) -> Continuations:
-    """Search the states that can follow `cells` for a state in which `prop` is true; `stuck` leads to no such state."""
+    """Search the states that can follow `cells` for one in which `prop` is true; those in `stuck` lead to none."""
     reached, waiting = {cells}, deque([cells])
     while waiting:
         here = waiting.popleft()

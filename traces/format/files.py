@@ -166,7 +166,7 @@ def _stem(trace: Trace) -> str:
 
 
 def _publish(draft: Path, stem: Path, content: bytes) -> Path:
-    """Rename the finished draft to the next free name, unless an earlier file has the same content."""
+    """Give the draft the next free name, unless an earlier file has the same content. Return the path of the file."""
     for number in count(1):
         path = stem.with_name(f"{stem.name}_{number}{SUFFIX}")
         try:
@@ -180,7 +180,7 @@ def _publish(draft: Path, stem: Path, content: bytes) -> Path:
 
 
 def _point_latest_to(path: Path) -> None:
-    """Point the link `latest` at this trace, unless the file system has no links or another file has that name."""
+    """Point the link `latest` at this trace, unless links are impossible or a file that is no link has this name."""
     link = path.parent / LATEST
     draft = draft_in(path.parent)
     if link.exists() and not link.is_symlink():
@@ -213,7 +213,7 @@ def blaming(part: object) -> Iterator[None]:
 
 
 def certify_file(trace: Trace) -> None:
-    """Certify a trace that was read from a file. Raises UsageError, with the cure, if it cannot be certified."""
+    """Certify a trace that was read from a file. Raises UsageError, which says what to do, if that is impossible."""
     try:
         certify(trace)
     except FalseTraceError as error:
@@ -348,7 +348,7 @@ def _head(trace: Trace) -> dict[str, Any]:
 
 
 def _error(trace: Trace) -> dict[str, Any]:
-    """The header's entry for the error at the end of the trace, which other viewers ignore; empty without an error."""
+    """The header's entry (ignored by other viewers) for the error at the end of the trace; empty without an error."""
     if trace.error is None:
         return {}
     step = None if trace.erring is None else _step(trace.instance, trace.erring)
@@ -448,7 +448,7 @@ def parse_document(text: str) -> dict[str, Any]:
 
 
 def header_of(document: Mapping[str, Any]) -> Header:
-    """Read the header of a document. Raises UsageError."""
+    """Return the header of a trace file with this JSON document. Raises UsageError."""
     meta = document["#meta"]["isrcheck"]
     property_name, verdict, file = (
         None if meta.get(key) is None else _checked(meta[key], key) for key in ("property", "verdict", "model-file")
@@ -471,7 +471,8 @@ def header_of(document: Mapping[str, Any]) -> Header:
 
 
 def _read_error(error: object) -> Mapping[str, Any] | None:
-    """Read the error at the end of a trace: its `message`, and the `step` that causes it (null if a property does)."""
+    """Return the error at the end of a trace: its `message`, and the `step` that causes it (null if a property does);
+    None without an error."""
     if error is None:
         return None
     if not isinstance(error, dict) or set(error) != {"step", "message"}:
@@ -515,7 +516,7 @@ def model_of(header: Header, user_model: Model | None) -> Model:
 
 
 def read_trace(document: Mapping[str, Any], user_model: Model | None = None) -> Trace:
-    """Read the trace in a document. Raises UsageError."""
+    """Return the trace in the JSON document of a trace file, not yet certified. Raises UsageError."""
     header = header_of(document)
     instance = _instance(header, model_of(header, user_model))
     if document.get("vars") != [*instance.layouts, ACTION, PICKS]:
@@ -641,7 +642,7 @@ def _read_cell(instance: Instance, layout: FieldLayout, value: object) -> int:
 
 
 def _candidates(layout: FieldLayout, value: object) -> Iterator[int]:
-    """The numbers that this JSON value may stand for in a cell of a field; the caller compares their texts."""
+    """Yield the numbers that the JSON `value` may mean in a cell of the field; the caller tries them in this order."""
     text = str(value.get("#bigint")) if isinstance(value, dict) else str(value)
     digits = re.search(r"-?[0-9]{1,10}$", text)
     if digits is not None and layout.low <= int(digits[0]) <= layout.high:

@@ -260,7 +260,7 @@ def possible_steps(instance: Instance, cells: Cells) -> Iterator[tuple[Step, Cel
 
 
 def errors_in_properties(instance: Instance, states: Sequence[Cells], steps: Sequence[Step]) -> Iterator[Error]:
-    """Yield an error for each property that can be evaluated at every position of a path except at the last position.
+    """Yield the error of each property whose evaluation fails at the last position of a path, but at no earlier one.
 
     Errors of properties of transitions come first, as in a search.
     """
@@ -342,7 +342,7 @@ def changed_cells(instance: Instance, before: Cells, after: Cells) -> list[tuple
 
 
 def spell_part(instance: Instance, layout: FieldLayout, cells: Cells, index: tuple[int, ...] = ()) -> str:
-    """Return the text of a field, or of its element at `index`: nested lists; for truth values, the set of the true."""
+    """Return a field, or its element at `index`, as text: nested lists; truth values as the set of true indices."""
     if len(index) == len(layout.sizes):
         return spell_value(instance, layout, cells[layout.position(index)])
     is_last = len(index) + 1 == len(layout.sizes)

@@ -377,7 +377,7 @@ class _Scope(Evaluation):
         return Reason.over(spell_expression(call), truth, readings, replace(inner, bindings=bindings + inner.bindings))
 
     def why_element(self, generators: Sequence[ir.Generator], body: ir.Expression) -> Reason:
-        """Explain `all` or `any` by its deciding element, whose values the variables of the generators have already."""
+        """Explain `all` or `any` by its deciding element, which is the present value of the generators' variables."""
         inner = self.why(body)
         bindings = tuple(self.bound(generator.variable) for generator in generators)
         stated = (map(self.stated, generator.conditions) for generator in generators)
@@ -385,8 +385,8 @@ class _Scope(Evaluation):
         return replace(inner, bindings=bindings + inner.bindings, conditions=conditions + inner.conditions)
 
     def stated(self, condition: ir.Expression) -> list[str]:
-        """Return the text of a true condition, in a list, without the calls of helpers that are true in every state
-        under this configuration. The list is empty if the condition consists of such calls."""
+        """Return a list with the text of a true condition, without those parts that are calls of helpers and are true
+        in every state under this configuration. The list is empty if there are only such parts."""
         operands = condition.parts if isinstance(condition, ir.And) else (condition,)
         open_parts = [part for part in operands if not isinstance(part, ir.Call) or not self.is_settled(part)]
         if len(open_parts) == len(operands):

@@ -863,5 +863,5 @@ def rare_events(trace: Trace) -> dict[str, int]:
 
 
 def _moment(s: State) -> tuple[int, int]:
-    """The leader epoch and the partition epoch of the controller. A message is late if they change on its way."""
+    """The controller's leader and partition epoch. A message is late if one of them changes while it is on its way."""
     return int(s.controller_epoch), int(s.controller_partition_epoch)

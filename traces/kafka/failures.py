@@ -72,7 +72,7 @@ class Timeline:
         return spell_entry(self.last, self.last.log_record[r][offset], self.last.log_epoch[r][offset])
 
     def origin(self, r: int, offset: int) -> str:
-        """Return when the entry of replica `r` at `offset` in the last state was sent, appended and copied."""
+        """Return in words when the entry of replica `r` at `offset` in the last state was sent, appended and copied."""
         record, epoch = self.last.log_record[r][offset], self.last.log_epoch[r][offset]
         appended = self.appended(offset, record, epoch)
         copied = self.last_change(lambda s: (s.log_record[r][offset], s.log_epoch[r][offset]) == (record, epoch))
@@ -84,7 +84,7 @@ class Timeline:
         return any(model.holds_record(s, r, record) for s in self.states for r in range(s.replicas))
 
     def sending(self, record: int, appended: int | None) -> str:
-        """Return when an entry was appended, and when it was first sent if that was earlier."""
+        """Return in words when an entry was appended, and when it was first sent if that was earlier."""
         appending = "there from the start" if appended is None else f"appended {self.when(appended)}"
         if record < self.last.records:
             sent = self.first(lambda s: bool(s.next_record > record))
@@ -285,7 +285,7 @@ def loss_in(timeline: Timeline, numbers: dict[str, int]) -> Loss | None:
 
 
 def _promising(timeline: Timeline, promised: int) -> list[int]:
-    """The leaders whose high watermark rose in the step that made the promise."""
+    """The leaders whose high watermark rose in the step `promised`, which made the promise."""
     before, s = timeline.states[max(0, promised - 1)], timeline.states[promised]
     return [r for r in range(s.replicas) if s.leader[r] == r and s.high_watermark[r] > before.high_watermark[r]]
 
@@ -710,7 +710,7 @@ def _exposing(timeline: Timeline, loss: Loss) -> str:
 
 
 def _removed(timeline: Timeline, broker: int, position: int) -> str:
-    """How a broker loses its copy in a step, as the predicate of a sentence."""
+    """How a broker loses its copy of the record in a step, as the predicate of a sentence, such as `drops it`."""
     arguments = _arguments(timeline.trace, position)
     view = ACTIONS.get(timeline.trace.steps[position - 1].action)
     if view is None or not view.removal or broker not in (arguments.get("broker"), arguments.get("follower")):

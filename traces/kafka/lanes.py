@@ -259,7 +259,7 @@ def spell_members(
 
 
 def _earlier_in(s: State, epochs: Any, leader: int) -> Callable[[int], bool]:
-    """Return a function that says of a broker whether the leader's entry in `epochs` means its earlier process."""
+    """Return a function that tells whether the leader's entry in `epochs` for a broker means an earlier process."""
     return lambda r: has_kraft(s) and bool(epochs[leader][r] == BrokerEpoch.EARLIER)
 
 
@@ -286,7 +286,7 @@ def controller_notes(s: State) -> list[str]:
 
 
 def known_by_controller(s: State) -> dict[str, str]:
-    """Return what a KRaft controller knows as well as leader, epochs and ISR: texts by sign, mostly sets of brokers."""
+    """What a KRaft controller knows in addition to leader, epochs, ISR: texts by sign, mostly sets of brokers."""
     if not has_kraft(s):
         return {}
     sets = {"elr": s.eligible_leader_replicas, "fenced": s.is_fenced, "stopping": s.is_shutting_down}
@@ -325,7 +325,7 @@ def _broker(s: State, r: int) -> tuple[str, ...]:
 
 
 def broker_notes(s: State, r: int) -> list[str]:
-    """Return notes about a broker since 2.8, except those about its log, its ISR and the offsets of its followers."""
+    """Return notes about a broker in generations since 2.8, except about log, ISR and the offsets of its followers."""
     if not alters_partitions(s):
         return []
     return notes(_isr_changes(s, r), _progress(s, r), _stop(s, r), _processes(s, r), _under_way(s, r))

@@ -180,7 +180,7 @@ def _producer(title: str, s: State, fates: tuple[Fate, ...], transaction: int) -
 
 
 def _readers(s: State, name: str, offsets: int) -> Lane:
-    """The lane of readers: the record that was read first at each offset."""
+    """The lane of readers: at each offset, the record that was read there first, from the field `name`."""
     first = getattr(s, name)
     cells = (_read_cell(s, first[offset]) for offset in range(min(offsets, s.log_size)))
     return Lane("first read", "client", tuple(cells))

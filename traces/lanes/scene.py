@@ -280,7 +280,7 @@ def _spelled(text: Text, context: StepContext) -> str:
 
 
 def words_for(actions: Mapping[str, ActionView], instance: Instance, step: Step, s: State) -> str | None:
-    """Return a step in words; `s` is the state before it. None if the table lacks the action with these parameters."""
+    """Return a step in words; `s` is the state before it. None if `actions` lacks the action with these parameters."""
     if (view := actions.get(step.action)) is None:
         return None
     spelled = spelled_arguments(instance, step)

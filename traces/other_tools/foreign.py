@@ -209,7 +209,7 @@ def read(document: Any) -> ForeignTrace:
 
 
 def _variables(states: tuple[Mapping[str, str], ...]) -> tuple[str, ...]:
-    """The names that have a value in some state, in order of appearance."""
+    """The names of the variables that have a value in some state, in order of appearance."""
     return tuple(dict.fromkeys(name for state in states for name in state))
 
 

@@ -45,7 +45,7 @@ def sharing(files: Mapping[str, Page | str]) -> dict[str, str]:
 
 
 def write_all(folder: Path, texts: Mapping[str, str], *, replace: bool = False) -> list[Path]:
-    """Write files into a folder by their names, and return their paths. Raises UsageError."""
+    """Write each text into the file of its name in `folder`, and return the paths. Raises UsageError."""
     for name, text in texts.items():
         put(folder / name, text.encode(), replace=replace)
     return [folder / name for name in texts]

@@ -49,7 +49,7 @@ def verdict_sign(word: str) -> Element | None:
 
 @dataclass(frozen=True)
 class Entry:
-    """A page in an index."""
+    """The entry of a page in an index."""
 
     title: str
 

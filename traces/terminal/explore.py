@@ -105,7 +105,7 @@ class Explorer(App[None]):
         self.show_state()
 
     def on_resize(self) -> None:
-        """Lay out the table again."""
+        """Lay out the table of the steps again, for the new width."""
         self.call_after_refresh(self.show_history)
 
     # ------------------------------------------------------------------------------------------- contents of the panels
@@ -169,7 +169,7 @@ class Explorer(App[None]):
     # ------------------------------------------------------------------------------------------------------------- keys
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
-        """Show the option to which the cursor moved."""
+        """Show the changes of the option to which the cursor moved."""
         if event.option_list.id == "options" and event.option_index < len(self.shown):
             self.show_preview(self.shown[event.option_index])
 
@@ -198,7 +198,7 @@ class Explorer(App[None]):
             self.show_state()
 
     def action_filter(self) -> None:
-        """Open the filter: the words that a step has to contain."""
+        """Open the filter's input line, for the words that a shown option has to contain."""
         field = self.query_one("#filter", Input)
         field.display = True
         field.focus()
@@ -223,14 +223,14 @@ class Explorer(App[None]):
         self.hide_filter()
 
     def action_guards(self) -> None:
-        """Explain why the disabled steps are not enabled."""
+        """Open the screen that explains why the disabled steps are not enabled."""
         if self.walk.has_begun:
             at = self.query_one("#options", OptionList).highlighted
             step = self.shown[at].step if at is not None and at < len(self.shown) else None
             self.push_screen(Guards(self.walk, None if step is None else step.action))
 
     def action_state(self) -> None:
-        """Show every field of the state."""
+        """Open the screen that shows every field of the state."""
         if self.walk.has_begun:
             self.push_screen(WholeState(self.walk))
 
@@ -284,7 +284,7 @@ class Guards(Overlay):
         self.query_one(OptionList).highlighted = self.first
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
-        """Show the steps of another action."""
+        """Show the steps of the action to which the cursor moved."""
         event.stop()
         guards = self.walk.guards(self.walk.actions[event.option_index])
         lines = [

@@ -89,7 +89,7 @@ def step_table(trace: Trace, look: Look = PLAIN, expressions: Sequence[StateExpr
 
 
 def last_row(trace: Trace, titles: Sequence[str]) -> list[StepRow]:
-    """Return a row with empty columns: the last step if it causes an error, or the state to which a lasso returns."""
+    """Return a row with empty columns: an erring last step, or the state to which a lasso returns; otherwise no row."""
     nothing = ((),) * len(titles)
     if trace.loop is not None:
         return [StepRow("", back(trace), nothing)]
@@ -103,7 +103,7 @@ def legend(trace: Trace, look: Look) -> list[str]:
 
 
 def _values(trace: Trace, expressions: Sequence[StateExpression]) -> list[tuple[tuple[str, ...], ...]]:
-    """The values of the expressions in each state, if they differ from those in the previous state."""
+    """For each state, the value of each expression as text; nothing for a value as in the previous state."""
     values = [
         [expression.value_in(cells, trace.spell_position(position)) for expression in expressions]
         for position, cells in enumerate(trace.states)
@@ -268,7 +268,7 @@ class StateExpression:
 
 
 def parse_expression(instance: Instance, text: str) -> StateExpression:
-    """Parse an expression that a user typed. Raises UsageError."""
+    """Parse an expression that a user typed (`--eval`). Raises UsageError."""
     try:
         function = read_expression(instance, text)
     except UsageError as error:
@@ -292,7 +292,7 @@ def _column(expression: StateExpression, trace: TracebackType | None) -> int:
 
 
 def _layout(instance: Instance, expression: ir.Expression) -> FieldLayout | None:
-    """The field from which all values of the expression come; None if there are several fields."""
+    """The field from which all values of the expression come; None unless there is exactly one such field."""
     match expression:
         case ir.Cell(_, field):
             return instance.layouts.get(field)

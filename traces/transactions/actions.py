@@ -59,7 +59,7 @@ def _end(s: State, producer: int) -> str:
 
 
 def _latest(s: State, producer: int, otherwise: str) -> str:
-    """The letter of the transaction that a producer has begun last, or `otherwise`."""
+    """The letter of the transaction that a producer has begun last; `otherwise` if it has begun none."""
     begun = [t for t in range(s.transactions) if s.begun_by[t] == producer]
     return spell_element(begun[-1]) if begun else otherwise
 
@@ -289,7 +289,7 @@ OF_TRANSACTIONS = ("transaction", "a", "b", "earlier", "later")
 
 
 def headline(trace: Trace, how: str) -> str | None:
-    """Return what goes wrong, as a sentence that ends with `how`, the last step in words; None for other properties."""
+    """Return what goes wrong, as a sentence that ends with `how`, the last step in words; None without a sentence."""
     numbers = why_broken(trace).numbers() if trace.loop is None else {}
     if trace.property_name in ("no_aborted_reads", "no_lost_commits", "read_committed_is_atomic"):
         return _torn(trace, numbers["transaction"], numbers["p"]) if {"transaction", "p"} <= numbers.keys() else None

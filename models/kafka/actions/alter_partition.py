@@ -48,15 +48,15 @@ from isrcheck.models.language import NONE, action, require
 
 
 def diverges(s, leader, follower, epoch):
-    """The leader does not know the follower's newest epoch, or ends the epoch below the end of the follower's log."""
+    """The leader does not know `epoch`, the follower's newest, or ends it before the end of the follower's log."""
     return epoch != NONE and (
         epoch_for(s, leader, epoch) < epoch or end_offset_for(s, leader, epoch) < s.log_end_offset[follower]
     )
 
 
 def holds_log_start(s, leader, follower):
-    """With the repair EXPAND_LOG_START, which is in no release, a follower joins the ISR only if it has deleted what
-    the leader has deleted. Its log at this moment decides, even if the fetch that counts was sent earlier."""
+    """With the repair EXPAND_LOG_START (in no release): the follower has deleted what the leader has deleted, by its
+    present log, even if the fetch that counts was sent earlier. Without the repair: always true."""
     return not s.EXPAND_LOG_START or s.log_start_offset[follower] >= s.log_start_offset[leader]
 
 

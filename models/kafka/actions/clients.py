@@ -64,7 +64,7 @@ def append_record(s, leader, record):
 
 
 def append_numbered(s, leader, record):
-    """Append a record of the idempotent producer, in its current epoch."""
+    """Append a record of the idempotent producer, in the producer's current epoch."""
     hear_of_leader(s, leader)
     s.log_producer_epoch[leader][s.log_end_offset[leader]] = s.producer_epoch
     append_record(s, leader, record)
@@ -172,7 +172,7 @@ def producer_retries(s, record: Record, leader: Replica):
 
 
 def checks_sequences(s, leader):
-    """A request of the producer can reach the leader, which then looks at its sequence number."""
+    """A request of the producer reaches the leader, which has enough replicas and so checks the sequence number."""
     return presumes_leadership(s, leader) and may_know_leader(s, leader) and has_enough_replicas(s, leader)
 
 
@@ -383,7 +383,7 @@ def reset_position(s, consumer, leader):
 
 
 def is_truncated(s, consumer, leader):
-    """By the leader's answer, the leader's log lacks the last record that the consumer has read."""
+    """According to the leader's answer, the leader's log lacks the last record that the consumer has read."""
     epoch = s.consumed_epoch[consumer]
     return epoch != NONE and (
         has_common_prefix(s, consumer, leader)
@@ -393,19 +393,19 @@ def is_truncated(s, consumer, leader):
 
 
 def has_common_prefix(s, consumer, leader):
-    """By the leader's answer, the epoch of the consumer's last record ends before the consumer's position."""
+    """According to the leader's answer, the epoch of the consumer's last record ends before the consumer's position."""
     epoch = s.consumed_epoch[consumer]
     return epoch != NONE and is_answered(s, leader, epoch) and end_offset_for(s, leader, epoch) < s.position[consumer]
 
 
 def is_of_earlier_epoch(s, leader, epoch):
-    """The leader does not know the epoch, and answers for an earlier one: only END_OFFSET_AND_EPOCH checks that."""
+    """The leader does not know the epoch, and answers for an earlier one: only END_OFFSET_AND_EPOCH notices this."""
     return s.POSITION_CHECK == PositionCheck.END_OFFSET_AND_EPOCH and epoch_for(s, leader, epoch) != epoch
 
 
 def return_to_common_prefix(s, consumer, leader):
-    """Continue where the leader's log diverges from the records that the consumer has read; without an answer, reset
-    the position.
+    """Continue where the epoch of the consumer's last record ends in the leader's log; if this end is unknown, or not
+    below the consumer's position, reset the position.
 
     Kafka: SubscriptionState.maybeCompleteValidation.
     """
@@ -473,8 +473,9 @@ def consumer_fetches(s, consumer: Consumer, broker: Replica):
 def consumer_finds_nothing(s, consumer: Consumer, broker: Replica):
     """The consumer's position is in the broker's log, but the broker shows no entry from there on.
 
-    The broker may show even less than the consumer has read, if its high watermark lags, as a follower or after an
-    election. Then the lag is negative. Kafka: UnifiedLog.read, SubscriptionState.updateHighWatermark, partitionLag.
+    The broker may show even less than the consumer has read, if its high watermark lags, as that of a follower or of a
+    new leader may. Then the lag is negative. Kafka: UnifiedLog.read, SubscriptionState.updateHighWatermark,
+    partitionLag.
     """
     require(is_not_fenced(s, consumer, broker))
     require(reads_from(s, consumer, broker))
@@ -488,9 +489,9 @@ def consumer_finds_nothing(s, consumer: Consumer, broker: Replica):
 def consumer_follows_new_leader(s, consumer: Consumer, leader: Replica):
     """The consumer learns of a new leader epoch, and asks the leader where the epoch of its last record ends.
 
-    If that is below the consumer's position, records that the consumer has read are lost: it returns to the common
-    prefix, or resets its position. A consumer that was sent to a follower reads from the leader again. Kafka:
-    OffsetsForLeaderEpochClient, SubscriptionState.maybeValidatePosition (KIP-320).
+    If this end is below the consumer's position, records that the consumer has read are lost: the consumer returns to
+    the common prefix, or resets its position. A consumer that was sent to a follower reads from the leader again.
+    Kafka: OffsetsForLeaderEpochClient, SubscriptionState.maybeValidatePosition (KIP-320).
     """
     require(s.POSITION_CHECK != PositionCheck.NONE)
     require(presumes_leadership(s, leader))

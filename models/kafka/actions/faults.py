@@ -1,8 +1,8 @@
 """Faults of brokers: crashes, and losses of power and of disks; and restarts in a cluster with ZooKeeper.
 
 When a process dies, its log keeps what was written; only a power loss removes what was not flushed. A restarted broker
-has its log and a checkpointed high watermark: any value up to its last one. Not modelled: a follower's high watermark
-can fall (follower.py), and for up to five seconds its checkpoint is then above it.
+has its log and a checkpointed high watermark: any value up to its last high watermark. Not modelled: a follower's high
+watermark can fall (follower.py), and for up to five seconds its checkpoint is then above it.
 """
 
 from isrcheck.models.kafka.state.broker import clear_request, start_broker, stop_broker
@@ -71,8 +71,8 @@ def broker_loses_disk(s, broker: Replica):
 
 
 def was_noticed(s, broker):
-    """The controller has treated the end of the process as a failure, and removed the broker from the ISR, unless it is
-    the last member: since KIP-380 (2.2) a new process is recognised by its broker epoch before anything is sent to it.
+    """The controller has noticed the end of the broker's process: the broker has left the ISR, unless it is the last
+    member. Since KIP-380 (2.2) a new process is recognised by its broker epoch before anything is sent to it.
 
     Generations up to 2.4 do not require this: a restart can be too short for the controller to notice.
     """

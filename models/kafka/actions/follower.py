@@ -50,8 +50,8 @@ def response_is_lost(s, follower: Replica, leader: Replica):
 def follower_is_out_of_range(s, follower: Replica, leader: Replica):
     """The follower's log is longer than its leader's: OFFSET_OUT_OF_RANGE.
 
-    It truncates to the leader's log end offset; up to 2.0, if unclean election is off, the broker halts instead
-    (KAFKA-7414). Kafka: ReplicaFetcherThread.handleOffsetOutOfRange.
+    The follower truncates to the leader's log end offset; up to 2.0, if unclean election is off, the broker halts
+    instead (KAFKA-7414). Kafka: ReplicaFetcherThread.handleOffsetOutOfRange.
     """
     require(may_fetch(s, follower, leader))
     require(s.log_end_offset[follower] > s.log_end_offset[leader])

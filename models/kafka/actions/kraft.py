@@ -144,9 +144,8 @@ def controller_fences_leader(s, broker: KraftReplica, elected: KraftReplica):
 
 
 def leave_leaderless(s, broker):
-    """The partition has no leader, because nobody can be elected. Without ELR the ISR keeps its last member; with ELR
-    it becomes empty, and the controller remembers the last leader.
-    """
+    """The broker leaves the ISR, and the partition has no leader, because nobody can be elected. Without ELR the last
+    member stays in the ISR; with ELR the ISR becomes empty, and the controller remembers the last leader."""
     drop_from_isr(s, broker)
     if s.ELR:
         s.last_known_leader = s.controller_leader
@@ -168,7 +167,7 @@ def controller_fences_last_leader(s, broker: KraftReplica):
 
 
 def is_last_known_leader(s, broker):
-    """ISR and ELR are empty, and this broker led last: it is elected, whatever its log contains."""
+    """ISR and ELR are empty, and this broker led last, so it may be elected, whatever its log contains."""
     return (
         s.ELR
         and s.last_known_leader == broker
@@ -186,7 +185,7 @@ def can_lead_alone(s, broker):
 
 
 def changes_leaderless_record(s, broker):
-    """The partition has no leader, and the controller changes its record when this broker is unfenced."""
+    """The partition has no leader, and the controller changes the partition's record when this broker is unfenced."""
     return s.controller_leader == NONE and (can_lead_alone(s, broker) or last_known_leader_waits(s) or is_overdue(s))
 
 
@@ -247,14 +246,14 @@ def controller_elects_unclean(s, elected: Replica):
 
 
 def adopt_isr(s, broker, partition_epoch):
-    """A broker adopts the ISR of the controller's record as committed, and drops a pending change of its own."""
+    """A broker adopts the ISR of the record `partition_epoch` as committed, and drops its own pending change."""
     for r in range(s.replicas):
         s.isr[broker][r] = s.metadata_isr[partition_epoch][r]
     forget_proposal(s, broker)
 
 
 def is_news(s, broker, partition_epoch):
-    """The record is newer than what the broker knows, also from an answer to AlterPartition; with the switch
+    """The record is newer than what the broker knows from records and from answers to AlterPartition; with the switch
     EQUAL_PARTITION_EPOCH_REPLACES, a record of the same partition epoch is news, too."""
     return partition_epoch > s.partition_epoch[broker] or (
         partition_epoch == s.partition_epoch[broker] and s.EQUAL_PARTITION_EPOCH_REPLACES
@@ -262,8 +261,8 @@ def is_news(s, broker, partition_epoch):
 
 
 def assigns_at_equal_epoch(s, broker, partition_epoch):
-    """The repair of failure 8.25: an equally old record does not drop the leader's pending change of the ISR, but still
-    brings the replicas, which no answer to AlterPartition carries."""
+    """With the repair of failure 8.25: a record as old as the leader's knowledge does not drop the leader's pending
+    change of the ISR, but brings the replicas, which no answer to AlterPartition carries."""
     return (
         s.EQUAL_PARTITION_EPOCH_ASSIGNS
         and partition_epoch == s.partition_epoch[broker]
@@ -312,7 +311,7 @@ def is_new_replica(s, broker):
 
 
 def is_unread(s, broker, partition_epoch):
-    """The metadata log has this record, and the broker runs and has not read it yet."""
+    """The metadata log has a record `partition_epoch`, and the broker runs and has not read this record yet."""
     return s.is_up[broker] and s.metadata_position[broker] < partition_epoch <= s.controller_partition_epoch
 
 
@@ -471,7 +470,7 @@ def broker_shuts_down(s, broker: KraftReplica):
 
 
 def is_unclean(s, broker):
-    """KIP-966: a broker that did not shut down in order is not trusted to have kept its log."""
+    """With ELR, a broker that did not shut down in order is not trusted to have kept its log (KIP-966)."""
     return s.ELR and s.stopped_by[broker] != Stop.SHUTDOWN
 
 
@@ -546,7 +545,7 @@ def broker_reports_directory(s, broker: KraftReplica):
 
 
 def leads_in_order(s):
-    """The leader, if the partition has one, stays when the record changes."""
+    """The partition has no leader, or its leader is active and so stays when the record changes."""
     return all(is_active(s, r) for r in range(s.replicas) if s.controller_leader == r)
 
 
@@ -563,7 +562,7 @@ def removes_at_once(s, target: ReplicaSet):
 
 
 def meets_an_eligible_stranger(s, target: ReplicaSet):
-    """While nobody leads, a request asks for a broker that is active and in the ELR, but no replica. The controller
+    """While nobody leads, a request asks for a broker that is active and in the ELR, but not assigned. The controller
     looks for its log directory, finds none, and refuses the request (UNKNOWN_SERVER_ERROR). Kafka: LeaderAcceptor."""
     return (
         s.ELR
@@ -594,7 +593,7 @@ def is_request(s, target: ReplicaSet):
 
 
 def reassign(s, target: ReplicaSet):
-    """Make the change that a reassignment asks for, except for the election."""
+    """Make the change that a reassignment to `target` asks for, except for the election of a leader."""
     is_ended = is_complete_at_once(s, target)
     minimum = controllers_min_insync_replicas(s)
     s.reassignments_left -= 1
@@ -647,8 +646,8 @@ def is_added_member(s, r):
 
 
 def may_cancel(s):
-    """A reassignment is in progress, and without the replicas that it adds the ISR has a member left: otherwise,
-    cancelling is an unclean election, and refused. Kafka: PartitionReassignmentRevert."""
+    """A reassignment is in progress, and without the replicas that it adds the ISR has a member left. Otherwise,
+    cancelling would be an unclean election, and is refused. Kafka: PartitionReassignmentRevert."""
     return any(s.is_adding[r] or s.is_removing[r] for r in range(s.replicas)) and any(
         s.controller_isr[r] and not s.is_adding[r] for r in range(s.replicas)
     )
@@ -742,7 +741,8 @@ def forgets_last_known_leader(s):
 
 
 def elects_last_known_leader(s):
-    """The change empties the ELR, so the last known leader is elected. Kafka forgets this leader, and elects nobody."""
+    """A change of min.insync.replicas empties the ELR alone (a repair), so the last known leader is elected. Kafka
+    itself forgets this leader, too, and elects nobody."""
     return forgets_eligible_replicas(s) and not forgets_last_known_leader(s) and last_known_leader_is_next(s, NONE)
 
 
@@ -798,8 +798,8 @@ def leaves_elr_unregistered(s, broker):
 
 
 def changes_record_unregistered(s, broker):
-    """The partition has the broker in its ELR, so the controller looks at it, and finds that its reassignment is
-    complete, or that its ISR has min.insync.replicas members (after a reassignment): the ELR is emptied."""
+    """The broker is in the partition's ELR, so the controller looks at the partition, and empties the ELR: the
+    reassignment is complete or, after a reassignment, the ISR has min.insync.replicas members."""
     return (
         s.ELR
         and s.eligible_leader_replicas[broker]
@@ -809,7 +809,7 @@ def changes_record_unregistered(s, broker):
 
 @action(shows="{broker}")
 def controller_unregisters_broker(s, broker: KraftReplica):
-    """An operator says that a broker that is down will not come back. It left the ISR when it was fenced, but stays in
+    """An operator says that a broker that is down will not come back. The broker left the ISR when fenced, but stays in
     the ELR, despite a comment in Kafka's code. Kafka: ReplicationControlManager.handleBrokerUnregistered."""
     require(s.unregistrations > 0)
     require(s.unregistrations_left > 0)
@@ -888,8 +888,8 @@ def broker_loses_disk_while_it_fetches(s, follower: KraftReplica, leader: KraftR
 
 @action(shows="of {follower} at {leader}")
 def leader_handles_late_fetch(s, leader: KraftReplica, follower: KraftReplica):
-    """The log of the follower's earlier process leads the leader to add the follower to the ISR; the request names the
-    new process, which fetches at the same time. Kafka: Partition.maybeExpandIsr, addBrokerEpochToIsr."""
+    """A late fetch of the follower's earlier process leads the leader to propose the follower for the ISR; the request
+    names the new process, which fetches at the same time. Kafka: Partition.maybeExpandIsr, addBrokerEpochToIsr."""
     require(s.LATE_FETCH_COUNTS)
     require(s.late_fetches > 0)
     require(s.late_fetch_offset[leader][follower] != NONE)
@@ -995,7 +995,7 @@ def follower_checks_diverging_answer(s, follower: KraftReplica, leader: KraftRep
 
 
 def held_shared_end_offset(s, follower):
-    """The offset at which the common beginning of both logs ends, by the response that the follower has noted."""
+    """The offset where the common beginning of both logs ends, by the diverging response that was noted."""
     epoch = s.held_epoch[follower]
     end_offset = s.held_end_offset[follower]
     if not is_answered(s, follower, epoch):

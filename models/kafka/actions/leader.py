@@ -49,7 +49,7 @@ def may_join_isr(s, leader, follower):
 
 
 def write_isr(s, leader, r, is_member):
-    """The leader's conditional write: the leader's ISR and the controller's change together; the leader epoch stays."""
+    """By a conditional write, `r` joins or leaves the leader's ISR and the controller's; the leader epoch stays."""
     s.isr[leader][r] = is_member
     s.controller_isr[r] = is_member
 
@@ -95,7 +95,7 @@ def leader_answers_parked_fetch(s, leader: Replica, follower: Replica):
 
 
 def may_be_dropped(s, leader, r):
-    """Time is not modelled, so any follower can have been slow; since 2.1, a follower with the whole log is spared.
+    """The leader may drop `r`. Any follower can be slow (no time is modelled); since 2.1, one with the whole log stays.
 
     Of 0.8's rules, only one is modelled: a follower that has fetched lags by more than replica.lag.max.messages.
     """

@@ -108,7 +108,7 @@ def controller_elects_unclean(s, elected: Replica):
 
 
 def adopt_partition_epoch(s, broker, epoch):
-    """Since 2.8, LeaderAndIsr tells the broker the partition epoch, from which its own requests start."""
+    """Since 2.8, the broker learns the partition epoch from LeaderAndIsr, and names it in its own requests."""
     if s.ISR_CHANNEL == IsrChannel.ALTER_PARTITION:
         s.partition_epoch[broker] = s.metadata_partition_epoch[epoch]
 

@@ -36,7 +36,7 @@ class ChangeKind(Enum):
 @dataclass(frozen=True)
 class Change:
     """A repair of Kafka, or a setting that an operator can change. With the change, the failure does not occur within
-    the same bounds."""
+    the bounds of its history."""
 
     kind: ChangeKind
     what: str
@@ -89,8 +89,8 @@ class History:
         return self._instance({})
 
     def changed(self, change: str) -> Instance:
-        """Return the instance with a change. The bounds of the history stay, even if the change names another
-        generation."""
+        """Return the instance with `change`, a text such as `name=value name=value`. The bounds of the history stay,
+        even if `change` names another generation."""
         return self._instance(bounds_of(self.instance) | pairs(change))
 
     def _instance(self, changed: Mapping[str, str]) -> Instance:
@@ -178,7 +178,7 @@ def pairs(text: str) -> dict[str, str]:
 
 
 def bounds_of(instance: Instance) -> dict[str, str]:
-    """Return all entries but the switches, as text by name: set on another generation, they give it the same bounds."""
+    """Return the instance's bounds, as text by name: all entries but the switches. They fit other generations, too."""
     return {
         name: spell(entry, getattr(instance.configuration, name))
         for name, entry in instance.model.entries.items()
@@ -218,7 +218,7 @@ def _read(path: Path) -> Failure:
 
 
 def history_of(content: Mapping[str, Any]) -> History:
-    """Return the history that a part `history` of a file describes."""
+    """Return the history that `content`, the part `history` of a failure's file, describes."""
     named = {("property_name" if key == "property" else key): value for key, value in content.items()}
     return History(**({"model": "kafka", "configuration": "", "start": 0} | named | {"steps": tuple(content["steps"])}))
 
@@ -229,5 +229,5 @@ def _change(kind: ChangeKind, content: Mapping[str, Any]) -> Change:
 
 
 def paragraph(text: str) -> str:
-    """Return the text as one line, however the file wraps it."""
+    """Return the text, which may be wrapped into lines in the file, as one line."""
     return " ".join(text.split())

@@ -27,7 +27,7 @@ from isrcheck.models.language import NONE
 
 
 def note_progress(s, leader, follower):
-    """When a follower fetches, and before the leader notes the fetch's offset: note if the follower has caught up."""
+    """Before the leader notes the offset of a fetch: note if the follower has caught up, and the leader's log end."""
     if s.HW_WAIT == HighWatermarkWait.CAUGHT_UP:
         if s.log_end_offset[follower] >= s.log_end_offset[leader] or (
             s.log_end_offset_at_fetch[leader][follower] != NONE
@@ -83,7 +83,7 @@ def known_min_insync_replicas(s, broker):
 
 
 def known_replicas(s, leader):
-    """The number of replicas that the leader knows of, with those that are being added or removed."""
+    """The number of replicas that the leader knows of, including those that are being added or removed."""
     return sum(1 for r in range(s.replicas) if s.knows_assigned[leader][r]) if s.reassignments > 0 else s.replicas
 
 
@@ -107,7 +107,7 @@ def present_min_insync_replicas(s):
 
 def counted_replicas(s):
     """The number of replicas to which the controller limits min.insync.replicas: those of the topic's partition 0, or
-    of this partition with those added and leaving. Kafka: ReplicationControlManager.getTopicEffectiveMinIsr."""
+    of this partition, with those being added or removed. Kafka: ReplicationControlManager.getTopicEffectiveMinIsr."""
     if s.replicas_of_partition_0 > 0 and not s.MIN_ISR_OF_OWN_REPLICAS:
         return s.replicas_of_partition_0
     return sum(1 for r in range(s.replicas) if s.is_assigned[r]) if s.reassignments > 0 else s.replicas
@@ -205,7 +205,7 @@ def stop_fetching(s, follower):
 
 
 def drop_parked_fetches(s, leader):
-    """Fetches parked at a leader end when the leader does, or get an error when it applies newer metadata.
+    """Fetches parked at a leader end with its leadership, or get an error when the leader applies newer metadata.
 
     Not modelled: before 2.1 parked fetches carry no epoch, and a re-elected, undemoted leader still serves them.
     """
@@ -331,13 +331,13 @@ def forget_heard_metadata(s):
 
 
 def is_not_fenced(s, consumer, broker):
-    """The broker does not refuse the consumer's fetch for its epoch. A consumer that checks its position (since 2.3,
-    here since 2.4) sends the leader epoch that it knows (FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH)."""
+    """The broker does not refuse the consumer's fetch because of the leader epoch. A consumer that checks its position
+    (since 2.3, here since 2.4) sends the leader epoch that it knows (FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH)."""
     return s.POSITION_CHECK == PositionCheck.NONE or s.leader_epoch[broker] == s.consumer_leader_epoch[consumer]
 
 
 def reads_from(s, consumer, broker):
-    """The consumer regards the broker as its leader, or was sent to it."""
+    """The consumer regards the broker as the leader, or the leader has sent the consumer to this broker."""
     if s.follower_fetching and s.preferred_read_replica[consumer] != NONE:
         return s.preferred_read_replica[consumer] == broker and s.leader[broker] != NONE
     return presumes_leadership(s, broker)
@@ -366,7 +366,7 @@ def is_in_maximal_isr(s, leader, r):
 
 
 def has_enough_counted_replicas(s, leader):
-    """The maximal ISR has at least min.insync.replicas members."""
+    """The leader's maximal ISR has at least min.insync.replicas members."""
     return sum(1 for r in range(s.replicas) if is_in_maximal_isr(s, leader, r)) >= effective_min_insync_replicas(
         s, leader
     )
@@ -380,7 +380,7 @@ def waits_for_more(s, leader, record):
 
 
 def answer_producers(s, leader):
-    """The leader answers produce requests below the high watermark: success, or NOT_ENOUGH_REPLICAS_AFTER_APPEND."""
+    """The leader answers producers of records below its high watermark: success or NOT_ENOUGH_REPLICAS_AFTER_APPEND."""
     for record in range(s.records):
         if s.pending[record] == leader and not waits_for_more(s, leader, record):
             s.pending[record] = NONE
@@ -423,7 +423,7 @@ def begin_to_lead(s, leader):
 
 
 def note_append(s, leader, record):
-    """After an append, the producer waits for the high watermark (acks=all), or the record is acknowledged at once."""
+    """After an append, the producer waits for the high watermark (acks=all); otherwise, the record is acknowledged."""
     if s.acks == Acks.ALL:
         s.pending[record] = leader
     else:

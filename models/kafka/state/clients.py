@@ -309,8 +309,8 @@ def is_among_last_batches(s, r, offset):
 
 
 def is_kept_by_snapshot(s, r, offset):
-    """The batch was appended, or replayed from the log, after a snapshot was loaded; or it is the last batch before
-    that, which is the only batch in the snapshot."""
+    """The batch is behind the snapshot that the broker loaded: it was appended or replayed from the log; or it is the
+    last batch before that point, which is the only batch in the snapshot."""
     return (
         s.producer_snapshots == 0
         or offset >= s.replayed_from[r]
@@ -345,7 +345,7 @@ def is_remembered(s, r, record):
 
 
 def is_refused(s, r, record):
-    """The broker appends the record neither now nor later."""
+    """The broker does not recognise the record as one that it has appended, and does not append it, now or later."""
     return not is_remembered(s, r, record) and not is_in_sequence(s, r, record)
 
 

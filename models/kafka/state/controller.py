@@ -42,7 +42,7 @@ def members_without(s, leaving):
 
 
 def leaves_isr(s, leaving):
-    """The controller's ISR becomes smaller when this broker leaves; without ELR, the last member does not leave."""
+    """The controller's ISR becomes smaller when `leaving` leaves; without ELR, the last member does not leave."""
     return s.controller_isr[leaving] and (s.ELR or members_without(s, leaving) > 0)
 
 
@@ -71,21 +71,20 @@ def may_go_on_without(s, leaving):
 
 
 def is_replaced_without(s, leader, leaving):
-    """The leader itself leaves the ISR; or another member leaves, and the leader is not active, because it restarted
-    before it was fenced (RESTART_BEFORE_FENCING). Kafka: PartitionChangeBuilder.electAnyLeader.
-    """
+    """`leader` leads, and is replaced when `leaving` leaves the ISR: it is `leaving` itself; or it is not active,
+    because it restarted before it was fenced (RESTART_BEFORE_FENCING). Kafka: PartitionChangeBuilder.electAnyLeader."""
     is_invalid = leaves_isr(s, leaving) and not is_active(s, leader)
     return s.controller_leader == leader and (leader == leaving or is_invalid)
 
 
 def replaces_leader(s, leaving):
-    """When this broker leaves the ISR, the leader is replaced."""
+    """The leader is replaced when `leaving` leaves the ISR."""
     return any(is_replaced_without(s, r, leaving) for r in range(s.replicas))
 
 
 def is_valid_without(s, r, leaving):
-    """The broker may lead once `leaving` has left. A member of the ELR that is no replica may not (Kafka looks for a
-    leader among the replicas)."""
+    """The broker `r` may lead once `leaving` has left. A member of the ELR to which the partition is not assigned may
+    not lead (Kafka looks for a leader among the assigned replicas)."""
     return (
         r != leaving
         and is_active(s, r)
@@ -113,14 +112,14 @@ def keep_eligible(s, members):
 
 
 def keep_eligible_below(s, minimum, members):
-    """As `keep_eligible`, with `minimum`, the min.insync.replicas from before the replicas changed."""
+    """As `keep_eligible`, but with the limit `minimum`: min.insync.replicas from before the replicas changed."""
     if s.ELR:
         for r in range(s.replicas):
             s.eligible_leader_replicas[r] = members < minimum and (s.eligible_leader_replicas[r] or s.controller_isr[r])
 
 
 def keep_members_out_of_elr(s):
-    """Remove members of the ISR from the ELR. A broker that is no replica may stay there: Kafka does not check that."""
+    """Remove members of the ISR from the ELR. Only with ELR_WITHIN_REPLICAS (not in Kafka), unassigned brokers, too."""
     if s.ELR:
         for r in range(s.replicas):
             if s.controller_isr[r] or (s.ELR_WITHIN_REPLICAS and not is_assigned(s, r)):
@@ -279,7 +278,7 @@ def end_reassignment(s):
 
 
 def remove_replicas(s):
-    """Replicas on their way out are removed from the ISR and the replicas; the ELR keeps them, unless
+    """Replicas that a reassignment removes leave the ISR and the assigned replicas; the ELR keeps them, unless
     ELR_WITHIN_REPLICAS is on. Kafka: PartitionChangeBuilder.completeReassignmentIfNeeded."""
     for r in range(s.replicas):
         if s.is_removing[r]:
@@ -302,7 +301,7 @@ def is_overdue(s):
 
 
 def is_removed_overdue(s, r):
-    """The next change of the record removes the broker from the partition."""
+    """A reassignment is overdue: the next change of the record ends it, and removes the broker from the partition."""
     return is_overdue(s) and s.is_removing[r]
 
 
@@ -334,7 +333,7 @@ def may_be_last_known_leader(s, r, leaving):
 
 
 def last_known_leader_is_next(s, leaving):
-    """Once this broker (NONE: every broker) has left the ELR, only the last known leader, which is active, may lead."""
+    """Nobody leads; once `leaving` (NONE: everybody) has left the ELR, only the active last known leader may lead."""
     return (
         s.controller_leader == NONE
         and members_without(s, leaving) == 0
@@ -407,8 +406,7 @@ def is_made_already(s, leader):
 
 def is_refused(s, leader):
     """The sender is not the controller's leader, or has not seen the last change (FENCED_LEADER_EPOCH,
-    INVALID_UPDATE_VERSION), or names a broker that is no replica.
-    """
+    INVALID_UPDATE_VERSION), or names a broker to which the partition is not assigned."""
     return not is_made_already(s, leader) and (
         s.controller_leader != leader
         or s.requested_leader_epoch[leader] < s.controller_epoch
@@ -451,7 +449,7 @@ def bumps_leader_epoch(s, leader):
 
 
 def is_answered_at_once(s, leader):
-    """The request does not change the record."""
+    """The leader's request leaves the record unchanged: it is repeated, refused, or has an ineligible member."""
     return is_made_already(s, leader) or is_refused(s, leader) or has_ineligible_member(s, leader)
 
 

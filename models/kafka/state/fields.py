@@ -191,7 +191,7 @@ def has_kraft(configuration):
 
 
 def numbers_from_zero(s):
-    """The rule of 1.0 to 2.4: after UNKNOWN_PRODUCER_ID, a producer can begin from 0 again in the same epoch."""
+    """The rule of 1.0 to 2.4 holds: after UNKNOWN_PRODUCER_ID, a producer can begin from 0 again in the same epoch."""
     return (
         s.enable_idempotence
         and s.delete_records > 0
@@ -204,7 +204,7 @@ def numbers_from_zero(s):
 
 
 def up_to_budget(name):
-    """The values of a budget's remaining amount. All budgets up to three have the same layout and compiled search."""
+    """Return the values of what is left of the budget `name`. Budgets up to 3 share one layout and compiled search."""
     return between(0, lambda configuration: max(3, getattr(configuration, name)))
 
 

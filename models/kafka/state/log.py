@@ -12,7 +12,7 @@ from isrcheck.models.log import append_entry, cut_log
 
 
 def latest_epoch(s, r):
-    """The epoch of the last entry, or NONE."""
+    """The latest epoch in the cache of r, or NONE."""
     latest = NONE
     for epoch in range(s.elections + 1):
         if s.epoch_cache[r][epoch] != NONE:
@@ -29,7 +29,7 @@ def _latest_start_offset(s, r):
 
 
 def first_start_offset_above(s, r, epoch):
-    """The start offset of the first entry of a later epoch, or NONE."""
+    """The start offset of the first epoch in the cache that is later than `epoch`, or NONE."""
     for later in range(s.elections + 1):
         if later > epoch and s.epoch_cache[r][later] != NONE:
             return s.epoch_cache[r][later]
@@ -77,7 +77,7 @@ def epoch_for(s, r, epoch):
 def assign_epoch(s, r, epoch, start_offset):
     """Enter an epoch at its start offset. Kafka: LeaderEpochFileCache.assign (before record format 2: no effect).
 
-    The newer version drops entries that contradict the new one; the older version drops the new entry (KAFKA-7415).
+    If entries contradict the new one, newer versions drop these entries; older ones drop the new entry (KAFKA-7415).
     """
     if s.TRUNC != Truncation.HW:
         latest = latest_epoch(s, r)
@@ -120,7 +120,7 @@ def has_flushed_point(s):
 
 
 def note_flush(s, r):
-    """Everything in the log is on disk: after a clean shutdown, and at once if every record is flushed."""
+    """Note that the whole log is on disk: after a clean shutdown, or after an append if each record is flushed."""
     if has_flushed_point(s):
         s.flushed_offset[r] = s.log_end_offset[r]
 

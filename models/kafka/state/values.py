@@ -133,7 +133,7 @@ class FollowerSkip(IntEnum):
 
 
 class EpochCacheAssign(IntEnum):
-    """EPOCH_CACHE_ASSIGN: how an entry that contradicts earlier entries is handled (LeaderEpochFileCache.assign)."""
+    """EPOCH_CACHE_ASSIGN: what an entry that contradicts earlier cache entries does (LeaderEpochFileCache.assign)."""
 
     APPEND_ONLY = 0
     REPLACE_CONFLICTING = 1
