@@ -307,7 +307,7 @@ def write_can_be_acknowledged(s):
 
 @always
 def acked_not_lost(s):
-    """Some running broker holds the acknowledged record, and none leads without it."""
+    """If the record is acknowledged, some running broker holds it, and no broker leads without it."""
     return not s.acknowledged or (s.leader != Leader.LACKS and copies(s) > 0)
 
 

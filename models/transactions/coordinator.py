@@ -269,8 +269,7 @@ def coordinator_fails_over(s):
 
 @action
 def coordinator_fails_over_after_append(s):
-    """Another broker becomes the coordinator, but the pending append had been replicated; its requester gets no
-    answer."""
+    """Another broker becomes the coordinator, after the pending append was replicated; its requester gets no answer."""
     require(s.coordinator_epoch < s.failovers)
     require(not is_idle(s))
     move_coordinator(s)
