@@ -513,7 +513,8 @@ def has_some_epoch(s, replica, segment):
 
 
 def highest_remote_offset(s, replica):
-    """RemoteLogManager.findHighestRemoteOffset: NONE, which is -1, if no remote segment has an epoch of the cache."""
+    """RemoteLogManager.findHighestRemoteOffset: the highest offset in a remote segment whose epoch the epoch cache has
+    there; NONE, which is -1, if there is no such offset."""
     return max(
         (
             offset
@@ -616,7 +617,7 @@ def is_only_local(s, base_offset, highest_offset):
 
 
 def only_local_size(s, highest_offset):
-    """UnifiedLog.onlyLocalLogSegmentsSize: the local segments that begin after the highest uploaded offset."""
+    """UnifiedLog.onlyLocalLogSegmentsSize: the size, in records, of the local segments after `highest_offset`."""
     return sum(
         1
         for offset in range(s.log_size)
@@ -658,8 +659,8 @@ def is_below_log_start(s, segment):
 
 
 def remote_size(s):
-    """The size of all valid remote segments. RLMExpirationTask.buildRetentionSizeData also counts those that are below
-    the log start."""
+    """The size, in records, of the remote segments in the leader's lineage; with EXPIRED_SEGMENTS_COUNT, segments below
+    the log start count, too (RLMExpirationTask.buildRetentionSizeData)."""
     return s.segment_size * sum(
         1
         for segment in Segment

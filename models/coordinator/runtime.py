@@ -233,7 +233,7 @@ def is_unanswered(s, broker, write):
 
 
 def forget(s, broker):
-    """The coordinator drops its state in memory, and fails everything that waits for an answer with NOT_COORDINATOR."""
+    """The coordinator drops its state in memory, and answers every write that still waits with NOT_COORDINATOR."""
     for write in range(s.writes):
         if is_unanswered(s, broker, write):
             s.answer[write] = Answer.FAILED
@@ -261,8 +261,7 @@ def append_batch(s, broker):
 
 
 def revert_batch(s, broker):
-    """A flush has failed: the batch's writes fail and are undone in memory. Kafka:
-    CoordinatorContext.failCurrentBatch."""
+    """A flush has failed: the batch's writes fail and are undone. Kafka: CoordinatorContext.failCurrentBatch."""
     for write in range(s.writes):
         if s.batch[broker][write]:
             s.answer[write] = Answer.FAILED

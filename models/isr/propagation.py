@@ -117,8 +117,7 @@ def leader_changes_isr(s, follower: Follower, watched: Watched):
 
 
 def begin_to_measure(s, watched):
-    """Measure the age of this change if `watched` is 1. Any change may be the watched one, so its age stands for
-    all."""
+    """Measure the age of this change if `watched` is 1. Any change may be watched, so its age stands for all."""
     if watched == 1:
         s.is_measured = True
 

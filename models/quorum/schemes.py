@@ -313,7 +313,7 @@ def acked_not_lost(s):
 
 @always_possible
 def acked_can_be_read(s):
-    """The acknowledged record has a leader that holds it, or can still get one."""
+    """From every state with the record acknowledged, a state can be reached in which the leader holds the record."""
     return not s.acknowledged or s.leader == Leader.HOLDS
 
 

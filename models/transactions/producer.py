@@ -140,8 +140,7 @@ def producer_commits(s, producer: Producer):
 
 
 def was_decided(s, producer, decided):
-    """The last transaction's outcome is `decided`, and the coordinator has the epoch to which the producer's EndTxn
-    leads.
+    """The last transaction's outcome is `decided`, and the coordinator has the epoch that the producer's EndTxn gives.
 
     With TV2, the coordinator takes a request for carried out if the coordinator's epoch is the next one after the
     request's (retryOnEpochBump): it cannot tell whether a different request has raised the epoch. After the last epoch
