@@ -513,8 +513,8 @@ def has_some_epoch(s, replica, segment):
 
 
 def highest_remote_offset(s, replica):
-    """RemoteLogManager.findHighestRemoteOffset: the highest offset in a remote segment whose epoch the epoch cache has
-    there; NONE, which is -1, if there is no such offset."""
+    """RemoteLogManager.findHighestRemoteOffset: the highest offset in a remote segment at which the epoch cache has the
+    committed epoch; NONE, which is -1, if there is no such offset."""
     return max(
         (
             offset

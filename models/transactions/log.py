@@ -149,8 +149,7 @@ def is_exhausted(s, epoch):
 
 
 def is_highest(s, epoch):
-    """`epoch` is the highest of the first producer id (Short.MAX_VALUE): no producer gets it, it is left for a
-    fence."""
+    """`epoch` is the first producer id's highest (Short.MAX_VALUE): no producer gets it, it is left for a fence."""
     return s.producer_epochs > 0 and epoch == s.producer_epochs
 
 

@@ -71,8 +71,8 @@ def start(s, node: Node):
 
 @action(shows="{identity} by {node}")
 def receive(s, node: Node, identity: Node):
-    """A node that has lost, or whose identity is greater, passes `identity` on. If it is the node's own, the node
-    wins."""
+    """A node that has lost, or has a greater identity, passes `identity` on; others drop it, and win if it is
+    theirs."""
     require(s.has_started[node])
     require(s.messages[node][identity])
     s.messages[node][identity] = False
