@@ -63,7 +63,7 @@ def of_actions(instance: Instance) -> tuple[Fairness, ...]:
 
 
 def _groups(instance: Instance, fairness: Fairness) -> Iterator[FairGroup]:
-    """Yield one group for each combination of values of the parameters `each` of a declaration."""
+    """Yield the groups of one declaration: one for each combination of values of the parameters in `fairness.each`."""
     slots = [
         slot
         for slot, action in enumerate(instance.model.actions)

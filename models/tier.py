@@ -341,8 +341,7 @@ def leader_advances_high_watermark(s):
 
 @action(shows="{follower}")
 def leader_shrinks_isr(s, follower: Replica):
-    """The leader removes a follower from the ISR, because it was too slow (replica.lag.time.max.ms) or its broker is
-    down."""
+    """The leader removes from the ISR a follower that is too slow (replica.lag.time.max.ms) or whose broker is down."""
     require(follower != s.leader)
     require(s.isr[follower])
     s.isr[follower] = False
@@ -394,8 +393,7 @@ def fetch_start_offset(s, follower):
 
 
 def can_build(s, follower):
-    """The follower has to build its state from the remote store, and the store has the segment before the offset at
-    which the follower continues."""
+    """The follower has to build its state from the remote store, which has the segment before `fetch_start_offset`."""
     return (
         follower != s.leader
         and has_to_build(s, follower)
@@ -515,7 +513,8 @@ def has_some_epoch(s, replica, segment):
 
 
 def highest_remote_offset(s, replica):
-    """RemoteLogManager.findHighestRemoteOffset: NONE, which is -1, if no remote segment has an epoch of the cache."""
+    """RemoteLogManager.findHighestRemoteOffset: the highest offset in a remote segment at which the epoch cache has the
+    committed epoch; NONE, which is -1, if there is no such offset."""
     return max(
         (
             offset
@@ -618,7 +617,7 @@ def is_only_local(s, base_offset, highest_offset):
 
 
 def only_local_size(s, highest_offset):
-    """UnifiedLog.onlyLocalLogSegmentsSize: the local segments that begin after the highest uploaded offset."""
+    """UnifiedLog.onlyLocalLogSegmentsSize: the size, in records, of the local segments after `highest_offset`."""
     return sum(
         1
         for offset in range(s.log_size)
@@ -650,8 +649,7 @@ def earliest_epoch_from(s, first_offset):
 
 
 def is_below_log_start(s, segment):
-    """The segment is below the log start offset, as RemoteLogRetentionHandler.isSegmentBreachByLogStartOffset
-    checks."""
+    """The segment is below the log start offset: RemoteLogRetentionHandler.isSegmentBreachByLogStartOffset."""
     return (
         is_remote(s, segment)
         and has_some_epoch(s, s.leader, segment)
@@ -661,8 +659,8 @@ def is_below_log_start(s, segment):
 
 
 def remote_size(s):
-    """The size of all valid remote segments. RLMExpirationTask.buildRetentionSizeData also counts those that are below
-    the log start."""
+    """The size, in records, of the remote segments in the leader's lineage; with EXPIRED_SEGMENTS_COUNT, segments below
+    the log start count, too (RLMExpirationTask.buildRetentionSizeData)."""
     return s.segment_size * sum(
         1
         for segment in Segment
@@ -676,7 +674,8 @@ def size_breaching_segments(s):
 
 
 def breaches_size(s, segment):
-    """RemoteLogRetentionHandler.isSegmentBreachedByRetentionSize: the segment is among the oldest valid segments."""
+    """RemoteLogRetentionHandler.isSegmentBreachedByRetentionSize: the segment is one of the oldest valid segments, of
+    which `size_breaching_segments` are to be deleted."""
     return (
         is_in_lineage(s, segment)
         and not is_below_log_start(s, segment)
@@ -843,7 +842,7 @@ def producer_state_covers_the_log(s):
 
 @always_possible
 def every_replica_can_return(s):
-    """All replicas can be in the ISR again."""
+    """From every state, all replicas can be in the ISR again."""
     return all(s.isr[replica] for replica in range(s.brokers))
 
 

@@ -120,7 +120,7 @@ def more_in_sync_than_replicas(c):
 
 @initial
 def leader_with_all_replicas_in_sync(s, leader: Replica):
-    """In the initial state, replica 0 leads; the other replicas are alike."""
+    """Initially, replica 0 leads, and all replicas are in its ISR; 0 stands for any replica, since all are alike."""
     require(leader == 0)
     s.leads[leader] = True
     for member in range(s.replicas):
@@ -139,7 +139,7 @@ def reaches(s, client, broker):
 
 
 def hears(s, r, leader):
-    """The client that has written a record hears the leader's answer."""
+    """The client that wrote record `r` is on the same side of the cut as `leader`, so it gets the leader's answer."""
     return s.writer[r] != NONE and reaches(s, s.writer[r], leader)
 
 
@@ -155,7 +155,7 @@ def is_shown(s, broker, record):
 
 
 def follows(s, follower, leader):
-    """The follower is in the leader's epoch, and reaches it."""
+    """`follower` does not lead, is in the epoch of `leader`, and is on the same side of the cut as `leader`."""
     return (
         follower != leader
         and s.leads[leader]
@@ -166,7 +166,7 @@ def follows(s, follower, leader):
 
 
 def common_end(s, a, b):
-    """The end of the common beginning of both logs."""
+    """The first offset at which the logs of brokers `a` and `b` differ, or at which one of them ends."""
     return sum(
         1
         for offset in range(s.log_size)
@@ -184,7 +184,7 @@ def write_isr(s, leader, member, is_in):
 
 @action
 def network_is_cut(s, away: Brokers, clients_away: Clients):
-    """The chosen brokers and clients are on the other side of the cut than the controller."""
+    """A cut begins: `away` and `clients_away` are the brokers and clients that it separates from the controller."""
     require(not s.is_cut)
     require(s.cuts_so_far < s.cuts)
     require(any(away[broker] for broker in range(s.replicas)))
@@ -257,8 +257,8 @@ def follower_fetches(s, leader: Replica, follower: Replica):
 
 @action(fair=True)
 def leader_commits_entry(s, leader: Replica):
-    """Every member of the ISR has the entry at the high watermark: clients see it, and its producer gets an answer,
-    which is an error if the ISR has become too small."""
+    """The leader raises the high watermark over an entry that every member of the ISR has. Clients now see the entry,
+    and its producer gets an answer, which is an error if the ISR has become too small."""
     require(s.leads[leader])
     require(has_entry(s, leader, s.high_watermark[leader]))
     require(not s.HW_MINISR_GATE or isr_size(s, leader) >= s.min_insync_replicas)
@@ -299,8 +299,8 @@ def epoch_start(s, leader):
 
 @action
 def leader_expands_isr(s, leader: Replica, follower: Replica):
-    """The leader adds a follower to the ISR. The follower has what is committed, and what the leader's log had at the
-    election; it may lack later entries."""
+    """The leader adds to the ISR a follower that has all committed entries, and all entries that the leader had when it
+    was elected; the follower may lack later entries."""
     require(s.leads[leader] and not s.is_away[leader])
     require(s.controller_leader == leader and s.controller_epoch == s.leader_epoch[leader])
     require(not s.isr[leader][follower])
@@ -386,7 +386,7 @@ def client_reads(s, client: Client, broker: Replica):
 
 @terminal
 def everything_is_written(s):
-    """The records are written and confirmed, and the network stays as it is."""
+    """Writes, cuts and elections are limited in number, so a behaviour may end in every state."""
     return True
 
 
@@ -447,7 +447,7 @@ def some_request_waits(s):
 
 @leads_to(when=some_request_waits)
 def requests_are_answered(s):
-    """A leader that reaches its ISR eventually acknowledges, also during a cut."""
+    """A leader that reaches its whole ISR and the client eventually acknowledges the write, also during a cut."""
     return not some_request_waits(s)
 
 
@@ -463,11 +463,11 @@ def is_answered(before, after, is_away):
 
 @sometimes(applies=lambda c: c.cuts > 0)
 def a_write_is_acknowledged_beside_the_controller(before, after):
-    """During the cut, a client on the controller's side gets an answer."""
+    """During the cut, a leader on the controller's side acknowledges a write."""
     return is_answered(before, after, False)
 
 
 @sometimes(applies=lambda c: c.cuts > 0)
 def a_write_is_acknowledged_away_from_the_controller(before, after):
-    """During the cut, a client on the other side gets an answer."""
+    """During the cut, a leader on the side without the controller acknowledges a write."""
     return is_answered(before, after, True)

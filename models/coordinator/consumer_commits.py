@@ -86,7 +86,8 @@ class State:
 
 @initial
 def group_subscribes(configuration):
-    """The group has subscribed. The partition is empty, or added later; then it must be read from its start."""
+    """A group subscribes to a partition that is empty, or that is added later (`partition_is_added`); in the second
+    case, the group must read the partition from its start."""
     yield {
         "exists": not configuration.partition_is_added,
         "first_offset": 0 if configuration.partition_is_added else NONE,
@@ -121,7 +122,8 @@ def producer_appends(s):
 
 
 def begins_at_start(s):
-    """The consumer starts at the beginning: the policy, or the policy for new partitions, is `earliest`."""
+    """Without a committed offset, the consumer begins at offset 0: auto.offset.reset is `earliest`, or the partition is
+    added later and auto.offset.reset.new.partitions is `earliest`."""
     return s.auto_offset_reset == Reset.EARLIEST or (s.partition_is_added and s.new_partitions_from_start)
 
 
@@ -246,7 +248,7 @@ def a_consumer_goes_on(s):
 
 @sometimes
 def a_poll_has_collected_a_record(s):
-    """The position is ahead of the records that the application has."""
+    """poll() has collected a record, and has not returned it yet: the position is ahead of what the application has."""
     return s.is_polling and s.position > s.returned_offset
 
 

@@ -1,4 +1,4 @@
-"""A coordinator (its state in memory, the records that it has written and acknowledged), and its partition.
+"""A group or share coordinator: its state in memory, the records that it writes to a partition, and that partition.
 
 One partition of `__consumer_offsets` with one group, or of `__share_group_state` with one share-partition. Each broker
 that leads the partition has a coordinator. A write operation changes the coordinator's state in memory at once, and its
@@ -161,7 +161,7 @@ def is_classic(s, broker):
 
 
 def is_coordinator(s, broker):
-    """The coordinator is active, its broker leads in the current epoch, and no unloading waits."""
+    """The coordinator of `broker` is active, the broker leads in the current epoch, and no unloading is queued."""
     return (
         s.is_active[broker]
         and s.leads[broker]
@@ -179,7 +179,8 @@ def is_coordinator(s, broker):
 
 
 def take_write(s, broker, kind):
-    """The next write operation: its record joins the open batch, which is allocated if necessary."""
+    """The coordinator carries out the next write operation: it changes its state in memory, and adds the operation's
+    record, of this `kind`, to the open batch, which is allocated if necessary."""
     for write in range(s.writes):
         if write == s.next_write:
             s.kind[write] = kind
@@ -191,7 +192,7 @@ def take_write(s, broker, kind):
 
 @action
 def coordinator_handles_commit(s, broker: Replica):
-    """OffsetCommit, or WriteShareGroupState: the record is replayed, which changes the state, and joins the batch."""
+    """OffsetCommit, or WriteShareGroupState: the record is replayed (this changes the state), and joins the batch."""
     require(s.is_active[broker])
     require(s.next_write < s.writes)
     take_write(s, broker, Kind.COMMIT)
@@ -199,7 +200,7 @@ def coordinator_handles_commit(s, broker: Replica):
 
 @action
 def coordinator_handles_member(s, broker: Replica):
-    """ConsumerGroupHeartbeat: a record of a group that is a consumer group in the coordinator's memory."""
+    """ConsumerGroupHeartbeat, while the group is a consumer group in memory: a MEMBER record joins the batch."""
     require(s.service == Service.GROUP)
     require(s.is_active[broker])
     require(s.next_write < s.writes)
@@ -232,7 +233,7 @@ def is_unanswered(s, broker, write):
 
 
 def forget(s, broker):
-    """The coordinator drops its state in memory, and fails everything that waits for an answer with NOT_COORDINATOR."""
+    """The coordinator drops its state in memory, and answers every write that still waits with NOT_COORDINATOR."""
     for write in range(s.writes):
         if is_unanswered(s, broker, write):
             s.answer[write] = Answer.FAILED
@@ -260,7 +261,7 @@ def append_batch(s, broker):
 
 
 def revert_batch(s, broker):
-    """A flush that fails reverts the state to where the batch began. Kafka: CoordinatorContext.failCurrentBatch."""
+    """A flush has failed: the batch's writes fail and are undone. Kafka: CoordinatorContext.failCurrentBatch."""
     for write in range(s.writes):
         if s.batch[broker][write]:
             s.answer[write] = Answer.FAILED
@@ -269,7 +270,8 @@ def revert_batch(s, broker):
 
 
 def may_append(s, broker):
-    """The partition accepts an append of its leader, even if the coordinator was loaded in an earlier epoch."""
+    """The partition accepts an append by the coordinator: `broker` leads and, with APPENDS_IN_ITS_EPOCH, the
+    coordinator was loaded in the present epoch. Without that switch, it may have been loaded in an earlier epoch."""
     return s.leads[broker] and (not s.APPENDS_IN_ITS_EPOCH or s.loaded_in[broker] == s.known_epoch[broker])
 
 
@@ -333,7 +335,7 @@ def coordinator_loads(s, broker: Replica):
 
 @action
 def coordinator_stays(s, broker: Replica):
-    """A broker that leads again, and has applied no record in between, keeps its coordinator, in the new epoch.
+    """A broker that leads again, and has skipped the elections in between, keeps its coordinator in the new epoch.
 
     Kafka: CoordinatorRuntime.scheduleLoadOperation, "is already active".
     """
@@ -361,7 +363,7 @@ def controller_elects(s, elected: Replica):
 
 @action
 def broker_applies_leadership(s, broker: Replica):
-    """The broker applies the controller's last record, and skips all records before it.
+    """The broker applies the record of the controller's last election, and skips the records of earlier elections.
 
     If the broker becomes follower, its coordinator gets an event that unloads it, and since KAFKA-20634 the coordinator
     stops listening to the high watermark. Kafka: BrokerMetadataPublisher, GroupCoordinatorService.onResignation;
@@ -413,7 +415,7 @@ def tell_high_watermark(s, broker):
 
 @action
 def follower_fetches(s, follower: Replica):
-    """The follower appends the next record, and takes over the leader's high watermark as far as its log goes."""
+    """The follower appends the next record, and takes over the leader's high watermark, up to its own log end."""
     require(follows_the_leader(s, follower))
     require(not any(diverges(s, follower, offset) for offset in range(s.writes)))
     require(

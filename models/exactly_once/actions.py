@@ -49,9 +49,8 @@ def has_stale_epoch(s, partition):
 
 
 def accepts_new_batch(s, partition):
-    """The producer sends a new batch to this partition: no batch waits to be sent again, no sequence is unresolved, and
-    after an epoch bump no batch has an older epoch. Kafka: RecordAccumulator.shouldStopDrainBatchesForPartition.
-    """
+    """The producer may send a new batch to this partition: no batch waits to be sent again, no sequence is unresolved,
+    and after an epoch bump no batch has an older epoch. Kafka: RecordAccumulator.shouldStopDrainBatchesForPartition."""
     return (
         s.next_batch < s.batches
         and in_flight(s, partition) < s.max_in_flight_requests_per_connection
@@ -173,7 +172,7 @@ def producer_receives_error(s, batch: Batch):
 
 
 def is_next(s, batch):
-    """The batch follows the last acknowledged one. Kafka: TransactionManager.isNextSequence."""
+    """The batch follows the last acknowledged batch of its partition. Kafka: TransactionManager.isNextSequence."""
     return s.batch_sequence[batch] == s.last_acked_sequence[s.batch_partition[batch]] + 1
 
 
@@ -361,12 +360,13 @@ def arrives(s, batch):
 
 
 def answer(s, batch, with_what):
-    """The leader answers if the producer still waits: not with acks=0, and not after the producer has given up."""
+    """The leader sends the answer `with_what`, unless the producer awaits none (acks=0) or has given up the batch."""
     s.request[batch] = with_what if s.batch_state[batch] == BatchState.IN_FLIGHT else Request.NONE
 
 
 def sent_content(s, batch):
-    """The batch whose records and numbers the request carries: its own, or one that was written into its buffer."""
+    """The batch whose records and numbers the request of `batch` carries: `batch` itself, or a batch that was written
+    into its buffer while the request was being sent."""
     if s.deadlines_in_flight > 0 and s.overwritten_by[batch] != NONE:
         return s.overwritten_by[batch]
     return batch
@@ -402,13 +402,13 @@ def accepts_from_unknown(s, partition, sequence):
 
 
 def last_known(s, batch):
-    """The offset of the last batch that the leader knows with the request's producer id, or NONE."""
+    """The offset of the last batch that the leader knows of the producer id in the request of `batch`, or NONE."""
     return last_offset_of(s, s.batch_partition[batch], s.batch_producer_id[sent_content(s, batch)])
 
 
 def is_in_sequence(s, batch, last):
-    """The sequence number is acceptable after the batch at offset `last`, or from a producer that the leader does not
-    know. Kafka: ProducerAppendInfo.checkProducerEpoch, checkSequence."""
+    """The sequence number of `batch` is acceptable: after the batch at offset `last`, or (`last` is NONE) from a
+    producer that the leader does not know. Kafka: ProducerAppendInfo.checkProducerEpoch, checkSequence."""
     partition = s.batch_partition[batch]
     if last == NONE:
         return accepts_from_unknown(s, partition, sent_sequence(s, batch))

@@ -40,8 +40,8 @@ def duplicates_are_not_recognised(s):
 
 
 def order_is_not_kept(s):
-    """Without idempotence, a retry comes too late if several requests are in flight, and a request that the producer no
-    longer retries may arrive after later ones."""
+    """Without idempotence: if several requests are in flight, a retry may be appended after later batches; and a
+    request that the producer no longer retries may arrive after later requests."""
     return (
         data_was_given_up(s)
         or s.forgotten_producers_left < s.forgotten_producers

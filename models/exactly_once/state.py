@@ -214,7 +214,8 @@ class InFlightDeadline(Domain, size=lambda configuration: 1 if configuration.dea
 
 
 def up_to_budget(name):
-    """The remaining amount of a budget. The range is at least 0 to 3, so small budgets share one compiled kernel."""
+    """The range of a field for what is left of the budget `name`: from 0 to the budget, or to 3 if the budget is
+    smaller, so that configurations with small budgets share one compiled kernel."""
     return between(0, lambda configuration: max(3, getattr(configuration, name)))
 
 
@@ -369,8 +370,8 @@ def has_old_id(s, batch):
 
 
 def after_error(s, batch):
-    """A batch is retried after an error, if `retries` allows it and the producer still has the batch's producer id;
-    otherwise, the callback reports OutOfOrderSequenceException. Kafka: Sender.canRetry, completeBatch."""
+    """The state of a batch after an error: WAITING for a retry; FAILED if `retries` allows none; REFUSED, with
+    OutOfOrderSequenceException, if the producer has a new producer id. Kafka: Sender.canRetry, completeBatch."""
     if s.retries == Retries.NONE:
         return BatchState.FAILED
     return BatchState.REFUSED if has_old_id(s, batch) else BatchState.WAITING
@@ -460,7 +461,7 @@ def close_up(s, batch):
 
 
 def can_be_overdue(s, batch):
-    """delivery.timeout.ms may be over for this batch when its error is handled; then the producer renumbers.
+    """delivery.timeout.ms may be over for this batch when its error is handled; then later batches get new numbers.
 
     The batch is the earliest unfinished one of its partition, as the time of later batches began later. Without
     idempotence, and with KAFKA-14397 repaired, this is the same as `producer_gives_up` after the error.
@@ -513,7 +514,7 @@ def last_offset_of(s, partition, producer_id):
 
 
 def later_batches(s, partition, offset):
-    """The number of batches of the same producer that follow in the log."""
+    """The number of batches in the partition's log that follow the batch at `offset` and have the same producer id."""
     return sum(
         1
         for later in range(s.log_size)

@@ -98,7 +98,7 @@ def consistent(s):
 
 @lemma
 def who_is_prepared_waits_for_the_decision(s):
-    """A resource manager commits only after all were prepared; a prepared one never aborts by itself."""
+    """A resource manager commits only after all were prepared; once it is prepared, it never aborts by itself."""
     return all(
         (not s.manager_knows_prepared[rm] or s.prepared_was_sent[rm])
         and (s.decision != Decision.COMMIT or s.manager_knows_prepared[rm])

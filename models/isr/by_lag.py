@@ -88,7 +88,7 @@ def no_follower_lacks_so_many(c):
 
 @action
 def producer_writes(s, count: Written):
-    """The producer writes once between two ticks, before or after the follower's fetch."""
+    """The producer writes `count` records at once, once between two ticks, before or after the follower's fetch."""
     require(s.written == -1)
     require(count >= s.least_writes)
     s.written = count
@@ -98,7 +98,7 @@ def producer_writes(s, count: Written):
 
 @action
 def follower_fetches(s):
-    """The leader learns where the follower's log ends, and whether all that existed at the previous fetch is in it."""
+    """The leader learns where the follower's log ends, and whether the log has all that existed at the fetch before."""
     require(not s.has_fetched)
     require(not s.has_stopped)
     s.has_fetched = True
@@ -151,7 +151,7 @@ def tick_passes(s):
 
 
 def keeps_up(s):
-    """At every fetch, the follower had all records that existed at the previous fetch."""
+    """The follower has not stopped, and at every fetch it had all records that existed at the fetch before."""
     return not s.is_late and not s.has_stopped
 
 

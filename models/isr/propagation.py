@@ -3,9 +3,9 @@
 One partition. Its leader writes the ISR to ZooKeeper, by a conditional write, and notes that it has news. Every 2.5
 seconds a thread of the leader's broker checks whether to notify the controller: if the ISR has not changed for five
 seconds, or no notification was sent for a minute (KAFKA-2406, KAFKA-2722). The thread writes it to ZooKeeper; the
-controller, which watches, reads the ISR again, sends it to all brokers (UpdateMetadata), and deletes the
-notification. A controller can fail between any two of these steps. The next one deletes all notifications before it
-reads the ISR and sends it.
+controller, which watches, reads the ISR again, sends it to all brokers (UpdateMetadata), and deletes the notification.
+A controller can fail between any two of these steps. Its successor first deletes all notifications, then reads the ISR
+and sends it.
 
 A tick is 2.5 seconds. A change is somewhere between two ticks, so `n` ticks after it between `n - 1` and `n` times 2.5
 seconds have passed. What takes milliseconds takes no tick: the thread, a controller that is up, and a broker that has a
@@ -59,7 +59,7 @@ class Follower(Domain, size="followers"):
 
 
 class Watched(Domain, size=2):
-    """Whether a change of the ISR is the watched one, whose age is measured."""
+    """Whether this change of the ISR is the watched change, whose age is measured."""
 
 
 class Controller(IntEnum):
@@ -117,7 +117,7 @@ def leader_changes_isr(s, follower: Follower, watched: Watched):
 
 
 def begin_to_measure(s, watched):
-    """Begin to measure the age of this change. Any change may be the watched one: its age stands for all ages."""
+    """Measure the age of this change if `watched` is 1. Any change may be watched, so its age stands for all."""
     if watched == 1:
         s.is_measured = True
 
@@ -130,7 +130,7 @@ def leader_gets_leader_and_isr(s):
 
 
 def is_to_be_told(s):
-    """isr-change-propagation: no change for five seconds, or no notification for a minute."""
+    """isr-change-propagation has to report changes: no change for five seconds, or no notification for a minute."""
     return s.has_news and (
         s.ticks_since_change > s.quiet_ticks
         or (s.LATEST_AFTER_A_MINUTE and s.ticks_since_notification > s.latest_ticks)
@@ -218,7 +218,7 @@ def controller_removes_follower(s, follower: Follower, watched: Watched):
 
 @action
 def controller_fails(s):
-    """Requests of the failed controller may still arrive; what it has read is lost; undeleted notifications stay."""
+    """The controller fails. Its requests may still arrive; what it has read is lost; undeleted notifications stay."""
     require(s.failures_so_far < s.controller_failures)
     require(s.controller != Controller.FAILED)
     s.failures_so_far += 1
@@ -235,7 +235,8 @@ def controller_is_elected(s):
 
 @action(fair=True)
 def new_controller_prepares(s):
-    """The new controller deletes all notifications, and then reads the ISR; to read first would be a mistake."""
+    """The new controller deletes all notifications. Only the next step reads the ISR, so that no later change is missed
+    (without READS_AFTER_DELETING, this step reads the ISR, and the next step deletes)."""
     require(s.controller == Controller.STARTS)
     if s.READS_AFTER_DELETING:
         s.notification = False
@@ -277,7 +278,7 @@ def broker_updates_metadata(s, broker: Broker):
 
 
 def nothing_is_left_to_do(s):
-    """Everything that takes less than a tick is done. The election of a controller may take ticks."""
+    """Everything that takes less than a tick is done, so a tick may pass. Electing a controller may take ticks."""
     return (
         s.thread_has_run
         and not s.leader_request
@@ -367,7 +368,7 @@ def a_change_is_measured(s):
 
 @leads_to(when=a_change_is_measured)
 def every_change_is_heard(s):
-    """Every broker eventually hears of a change, or of a later one: the watched change is any change."""
+    """Every broker eventually hears of the watched change, which may be any change, or of a later change."""
     return everyone_has_heard(s)
 
 

@@ -3,7 +3,7 @@
 Several partitions, each with replicas that all are in sync at first. Every assignment of replicas that Kafka can make
 (kafka_assignment.py) is an initial state. Brokers fail for good, alone or with their rack; the controller elects the
 first replica of a partition that is up. Each property counts partitions, and compares the count with a limit in the
-configuration: the smallest limit for which the property holds is the worst case. Without a limit, the property does not
+configuration: the smallest limit for which the property holds is the worst case. A property without a limit does not
 apply.
 
 Left out: how long an election takes, and replicas that are not in sync, of which the other models tell.
@@ -93,7 +93,7 @@ def more_in_sync_than_replicas(c):
 
 @initial
 def every_start_and_shift(configuration):
-    """Every assignment that Kafka can choose: it chooses the start and the shift of an assignment at random."""
+    """An initial state for each assignment that Kafka can choose: chance decides an assignment's start and shift."""
     c = configuration
     for start in range(c.brokers):
         for shift in range(c.brokers):
@@ -130,7 +130,7 @@ def is_led(s, partition):
 
 @action
 def controller_elects(s, partition: Partition, place: Place):
-    """The first replica that is up becomes the leader."""
+    """The first replica of the partition that is up becomes the leader, if the partition has no leader that is up."""
     require(not is_led(s, partition))
     require(s.is_up[s.replica[partition][place]])
     require(
@@ -141,7 +141,7 @@ def controller_elects(s, partition: Partition, place: Place):
 
 @terminal
 def nothing_more_happens(s):
-    """Every failure has happened, and every partition that can have a leader has one."""
+    """Failures and elections are limited in number, so a behaviour may end in every state."""
     return True
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 
 def rack_of(broker: int, brokers: int, racks: int) -> int:
-    """Return the rack of a broker: each rack has brokers with successive numbers."""
+    """Return the rack of a broker, a number from 0: each rack has brokers with successive numbers."""
     return broker * racks // brokers
 
 

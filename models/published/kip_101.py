@@ -21,7 +21,8 @@ def first_offset_above_epoch(s, leader, epoch, otherwise):
 
 
 def truncation_offset(s, leader, r):
-    """The end offset that the leader gives for the epoch of the follower's last entry, or else the high watermark.
+    """The offset at which follower `r` cuts its log: the end offset that the leader gives for the epoch of the
+    follower's last entry; 0 if its log is empty; its high watermark if the leader has only older epochs.
 
     The answer comes from the current log of the leader, even if that replica does not believe that it leads.
     """

@@ -29,7 +29,8 @@ def follows_epoch(s, follower, leader):
 
 @action
 def become_follower(s, request: LeaderEpoch, r: Replica):
-    """The follower asks the leader of exactly this epoch, and truncates to the end of the common part of both logs."""
+    """The follower asks the leader that `request` names, which must be in exactly the request's epoch, and truncates to
+    the end of the common part of both logs."""
     require(names_leader(s, request))
     require(presumes_leadership(s, s.request_leader[request]))
     require(s.leader_epoch[s.request_leader[request]] == request)

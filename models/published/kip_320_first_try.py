@@ -21,7 +21,7 @@ from isrcheck.models.published.replication import (
 
 
 def is_caught_up_in_epoch(s, leader, follower, end_offset):
-    """The follower is caught up, and both logs have the same epoch at the last entry below `end_offset`."""
+    """The follower follows this leader, has all entries below `end_offset`, and agrees on the epoch of the last one."""
     return (
         presumes_leadership(s, leader)
         and follows(s, follower, leader)

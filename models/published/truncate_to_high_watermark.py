@@ -12,7 +12,7 @@ from isrcheck.models.published.replication import (
 
 @action
 def become_follower(s, request: LeaderEpoch, r: Replica):
-    """The follower removes the entries above its high watermark, which the new leader may need."""
+    """The follower removes the entries above its own high watermark, even those that are committed."""
     require(names_leader(s, request))
     require(may_become_follower(s, request, r))
     require(s.high_watermark[r] <= s.log_end_offset[r])

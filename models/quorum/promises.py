@@ -45,7 +45,7 @@ def acked_not_lost(s):
 
 @always
 def committed_agrees(s):
-    """Two logs do not differ below both high watermarks. Raft: State Machine Safety. KRaft.tla: NoLogDivergence."""
+    """No two logs differ below both high watermarks. Raft: State Machine Safety. KRaft.tla: NoLogDivergence."""
     return all(
         same_entry(s, a, b, offset)
         for a in range(s.replicas)
@@ -133,7 +133,8 @@ def healthy_leader_is_kept(before, after, taken):
 
 
 def has_elections(configuration):
-    """An election can begin, and another voter can vote; with pre-vote, a leader votes only once it has resigned."""
+    """The bounds allow an election in which another voter votes. With pre-vote and two voters, that needs the vote of
+    the leader, who votes only once it has resigned."""
     return (
         configuration.elections > 0
         and configuration.replicas - configuration.observers > 1
@@ -153,8 +154,7 @@ def has_minorities(configuration):
 
 
 def has_conflicts(configuration):
-    """Two leaders can append conflicting records. With two voters they cannot: a voter that lacks the other's entry is
-    not elected."""
+    """Two leaders can append conflicting records. Of two voters, one that lacks the other's entry is not elected."""
     return has_minorities(configuration) and configuration.records > (0 if configuration.LEADER_CHANGE_RECORD else 1)
 
 

@@ -76,8 +76,7 @@ def follower_fetches(s, follower: Replica, leader: Voter):
 
 
 def follower_applies_response(s, leader, follower):
-    """The follower appends the next entry, if there is one, and adopts the leader's high watermark as far as its own
-    log reaches."""
+    """The follower appends the next entry, if any, and adopts the leader's high watermark up to its own log end."""
     offset = s.log_end_offset[follower]
     if offset < s.log_end_offset[leader]:
         append_entry(s, follower, s.log_record[leader][offset], s.log_epoch[leader][offset])
@@ -98,7 +97,7 @@ def follower_fetches_and_response_is_lost(s, follower: Replica, leader: Voter):
 def follower_truncates(s, follower: Replica, leader: Voter):
     """The response has a diverging epoch and its end offset: the follower cuts its log there, and fetches again.
 
-    Kafka: ReplicatedLog.truncateToEndOffset. It may take several rounds, one for each epoch that the leader lacks.
+    Kafka: ReplicatedLog.truncateToEndOffset. This may take several rounds, one for each epoch that the leader lacks.
     """
     require(can_fetch(s, follower, leader))
     require(is_diverging(s, leader, follower))

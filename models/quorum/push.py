@@ -9,7 +9,7 @@ from isrcheck.models.quorum.state import Replica, Voter, can_reach, commit, comm
 
 
 def common_end_offset(s, a, b):
-    """The end of the common beginning of both logs, which a leader finds by going back entry by entry (nextIndex)."""
+    """The first offset at which logs `a` and `b` differ or one ends, which a leader finds step by step (nextIndex)."""
     for offset in range(s.log_size):
         if not same_entry(s, a, b, offset):
             return offset

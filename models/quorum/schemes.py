@@ -307,13 +307,13 @@ def write_can_be_acknowledged(s):
 
 @always
 def acked_not_lost(s):
-    """Some running broker holds the acknowledged record, and none leads without it."""
+    """If the record is acknowledged, some running broker holds it, and no broker leads without it."""
     return not s.acknowledged or (s.leader != Leader.LACKS and copies(s) > 0)
 
 
 @always_possible
 def acked_can_be_read(s):
-    """The acknowledged record has a leader that holds it, or can still get one."""
+    """From every state with the record acknowledged, a state can be reached in which the leader holds the record."""
     return not s.acknowledged or s.leader == Leader.HOLDS
 
 

@@ -28,8 +28,7 @@ from isrcheck.models.log import append_entry
 
 
 class Role(IntEnum):
-    """The role of a replica in its epoch. A FOLLOWER without a leader is what KRaft calls Unattached, Voted or
-    Resigned.
+    """The role of a replica in its epoch. A FOLLOWER without a leader is Unattached, Voted or Resigned in KRaft.
 
     PROSPECTIVE: it asks whether it would win an election, before it begins one (pre-vote; KRaft's Prospective).
     """
@@ -124,7 +123,7 @@ class State:
 
 @initial
 def a_leader_is_elected(configuration):
-    """Replica 0 has been elected. If leaders write a record of their election, this one is no longer in the log."""
+    """Replica 0 has been elected. If leaders write a record of their election, its record is no longer in the log."""
     yield {"role": [Role.LEADER] + [Role.FOLLOWER] * (configuration.replicas - 1)}
 
 
@@ -171,8 +170,7 @@ def is_majority(s, count):
 
 
 def follows(s, follower, leader):
-    """The follower has heard of the leader in this epoch (a leader follows itself). Messages need not pass between the
-    two."""
+    """The follower knows this leader of its epoch (a leader follows itself); messages need not pass between the two."""
     return s.leader[follower] == leader and s.epoch[follower] == s.epoch[leader]
 
 

@@ -117,7 +117,8 @@ def epoch_of_fence(s):
 
 
 def epoch_after_end(s):
-    """With TV2 every transaction ends with the next epoch, which its markers carry; the highest epoch is kept."""
+    """The epoch with which a transaction ends, and which its markers carry: with TV2, the next epoch (but the highest
+    epoch is kept); otherwise the transaction's own epoch."""
     return (
         s.producer_epoch + 1
         if s.TXN_VERIFY == Verification.TV2 and not is_highest(s, s.producer_epoch)
@@ -207,7 +208,7 @@ def knows_what_is_prepared(s):
 
 @action
 def coordinator_completes_transaction(s):
-    """Every partition of the transaction has its marker: CompleteCommit or CompleteAbort."""
+    """All partitions of the transaction have their markers: CompleteCommit or CompleteAbort is written."""
     require(is_prepared(s))
     require(is_idle(s))
     require(knows_what_is_prepared(s))
@@ -269,8 +270,7 @@ def coordinator_fails_over(s):
 
 @action
 def coordinator_fails_over_after_append(s):
-    """Another broker becomes the coordinator, but the pending append had been replicated; its requester gets no
-    answer."""
+    """Another broker becomes the coordinator, after the pending append was replicated; its requester gets no answer."""
     require(s.coordinator_epoch < s.failovers)
     require(not is_idle(s))
     move_coordinator(s)
@@ -399,7 +399,7 @@ def answer_to_marker_is_lost(s, partition: Partition):
 
 @action(shows="{partition}")
 def leader_appends_late_marker(s, partition: Partition):
-    """A late copy of a marker arrives. The partition cannot tell the copy from a retry; its answer is ignored."""
+    """A late copy of a marker arrives. The partition cannot tell the copy from a retry; the answer is ignored."""
     require(s.late_marker[partition] != Request.NOTHING)
     require(
         is_accepted(s, partition, s.late_marker_epoch[partition], s.late_marker_coordinator_epoch[partition])

@@ -149,7 +149,7 @@ def is_exhausted(s, epoch):
 
 
 def is_highest(s, epoch):
-    """The highest epoch of the first producer id (Short.MAX_VALUE): no producer gets it, it is left for a fence."""
+    """`epoch` is the first producer id's highest (Short.MAX_VALUE): no producer gets it, it is left for a fence."""
     return s.producer_epochs > 0 and epoch == s.producer_epochs
 
 
@@ -231,7 +231,7 @@ def apply_pending(s):
 def answer_new_producer(s):
     """InitProducerId is answered: the instance has its epoch, and goes on from the committed offset.
 
-    Only the transition that InitProducerId requested names a producer.
+    A transition that InitProducerId did not request names no producer, so nothing changes.
     """
     for i in range(s.producers):
         if i == s.pending_producer and s.phase[i] == Phase.INITIALISING:

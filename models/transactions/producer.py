@@ -140,7 +140,7 @@ def producer_commits(s, producer: Producer):
 
 
 def was_decided(s, producer, decided):
-    """The coordinator has decided so on the producer's last transaction, and has the epoch to which that EndTxn leads.
+    """The last transaction's outcome is `decided`, and the coordinator has the epoch that the producer's EndTxn gives.
 
     With TV2, the coordinator takes a request for carried out if the coordinator's epoch is the next one after the
     request's (retryOnEpochBump): it cannot tell whether a different request has raised the epoch. After the last epoch
@@ -176,8 +176,8 @@ def is_epoch_of_own_end(s, epoch):
 def producer_aborts(s, producer: Producer):
     """EndTxn(abort), at any time: requests whose answers are missing are given up, and may still arrive.
 
-    A transaction without partitions does not need the coordinator. Left out: the abort of such a transaction before
-    TV2, or if a fence has aborted it, and the coordinator takes the request for a request that was carried out.
+    A transaction without partitions does not need the coordinator. Left out: the abort of such a transaction, either
+    before TV2, or where a fence has aborted it and the coordinator takes the request for one carried out.
     """
     require(s.phase[producer] == Phase.IN_TRANSACTION)
     require(s.epoch[producer] == s.producer_epoch or was_decided(s, producer, Outcome.ABORTED))

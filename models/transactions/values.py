@@ -72,7 +72,7 @@ class Marker(IntEnum):
 class LateAnswer(IntEnum):
     """An answer to a marker of an earlier coordinator epoch, at a broker that is the coordinator again.
 
-    REMOVED_ENTRY: on this answer, the broker has removed its entry that the prepared transaction has pending markers.
+    REMOVED_ENTRY: on this answer, the broker has removed its entry for the transaction with pending markers.
     """
 
     NONE = 0

@@ -158,7 +158,7 @@ def lock_invariant(s):
 
 @always
 def barrier_invariant(s):
-    """The counter agrees with the labels, a gate is open only while a process is at it, and one gate is closed."""
+    """The counter agrees with the labels, a gate is open only while a process is at it, and not both gates are open."""
     return (
         s.rendezvous == sum(1 for p in range(s.processes) if is_counted(s, p))
         and (s.first_gate == 0 or any(Label.A5 <= s.label[p] <= Label.A6 for p in range(s.processes)))

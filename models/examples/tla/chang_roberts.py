@@ -71,7 +71,8 @@ def start(s, node: Node):
 
 @action(shows="{identity} by {node}")
 def receive(s, node: Node, identity: Node):
-    """A node that has lost, or loses to the identity, passes it on; others drop it, and win if it is their own."""
+    """A node that has lost, or has a greater identity, passes `identity` on; others drop it, and win if it is
+    theirs."""
     require(s.has_started[node])
     require(s.messages[node][identity])
     s.messages[node][identity] = False

@@ -80,7 +80,7 @@ def can_eat(s, philosopher):
 
 @action
 def loop(s, philosopher: Philosopher):
-    """A philosopher cleans a dirty fork and hands it over. One who is hungry and has two clean forks goes to eat."""
+    """A philosopher cleans a dirty fork and hands it over; a hungry philosopher with two clean forks goes to eat."""
     require(s.label[philosopher] == Label.LOOP)
     right = right_fork(s, philosopher)
     if s.is_hungry[philosopher]:
@@ -136,7 +136,7 @@ EVERY_PHILOSOPHER = weak_fairness(loop, eat, think, each="philosopher")
 
 
 def does_not_starve(s, philosopher):
-    """NobodyStarves, a property for each of the first five philosophers."""
+    """The philosopher is not hungry. NobodyStarves: for each of the first five, this is true again and again."""
     return philosopher >= s.philosophers or not s.is_hungry[philosopher]
 
 

@@ -72,7 +72,8 @@ def initiate_probe(s):
 
 @action
 def pass_token(s, node: Node):
-    """A node passes the token on; a black node makes it black. An active node may if it or the token is black."""
+    """An inactive node passes the token on; an active node may do so only if the node or the token is black. A black
+    node makes the token black, and becomes white."""
     require(node != 0)
     require(s.token_position == node)
     require(not s.active[node] or s.color[node] == Color.BLACK or s.token_color == Color.BLACK)
@@ -119,7 +120,7 @@ def termination_detection(s):
 
 @always
 def dijkstras_invariant(s):
-    """The nodes that the token has left are inactive, or a node that it has yet to leave, or the token, is black."""
+    """Every node that the token has left is inactive, or the token or a node that it has yet to leave is black."""
     return (
         all(not s.active[node] for node in range(s.nodes) if node > s.token_position)
         or any(s.color[node] == Color.BLACK for node in range(s.nodes) if node <= s.token_position)
@@ -129,5 +130,5 @@ def dijkstras_invariant(s):
 
 @leads_to(when=terminated, fair=weak_fairness(initiate_probe, pass_token))
 def termination_is_detected(s):
-    """Liveness: once all nodes are inactive, this is eventually detected, if the token goes on."""
+    """Liveness: once all nodes are inactive, node 0 eventually detects this, provided that the token keeps moving."""
     return is_detected(s)

@@ -97,7 +97,7 @@ def voted_last(s, quorum, ballot, acceptor):
 
 @action(shows="{value} in ballot {ballot}, quorum without {quorum}, witness {witness}")
 def phase_2a(s, ballot: Ballot, value: Value, quorum: Quorum, witness: Witness):
-    """The leader of a ballot asks for votes for its quorum's last voted value or, if nobody there voted, any value."""
+    """The ballot's leader asks for votes: for the last value voted in `quorum`, or any value if nobody there voted."""
     require(not any(s.sent_2a[ballot][v] for v in range(s.values)))
     require(all(s.sent_1b[a][ballot] for a in range(s.acceptors) if a != quorum))
     require(
@@ -140,7 +140,7 @@ def agreement(s):
 
 @always
 def a_vote_is_remembered(s):
-    """An acceptor's last vote was sent in a message, for which the leader of the ballot had asked."""
+    """An acceptor's last vote was sent in a message 2b, after the ballot's leader had asked for this vote (2a)."""
     return all(
         s.voted_ballot[a] <= s.max_ballot[a]
         and (s.voted_ballot[a] < 0) == (s.voted_value[a] < 0)

@@ -45,7 +45,7 @@ class State:
 
 @initial
 def no_message_is_pending(configuration: Any) -> Iterator[dict[str, Any]]:
-    """At first no message is pending, and any nodes are active. If no node is, termination may have been detected."""
+    """Initially, no message is pending, and any nodes are active; if none are, termination may be detected already."""
     for active in product((False, True), repeat=configuration.nodes):
         for is_detected in {False, not any(active)}:
             yield {"active": list(active), "is_detected": is_detected}

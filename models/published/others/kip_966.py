@@ -80,8 +80,7 @@ def shutdowns_of(configuration):
 
 
 def last_partition_epoch(configuration):
-    """The largest partition epoch that a behaviour can reach. (A larger epoch would leave the range of its field, which
-    the search reports as an error.)"""
+    """The largest partition epoch that behaviours can reach; the search reports a larger one as a range error."""
     return (
         2
         + 3 * (configuration.fencings + shutdowns_of(configuration))
@@ -125,16 +124,15 @@ class PartitionEpoch(Domain, size=lambda configuration: last_partition_epoch(con
 
 
 class Start(Domain, size=lambda configuration: max(1, shutdowns_of(configuration))):
-    """The number of a broker's start after a shutdown, counted over all brokers. Each start has a registration of its
-    own."""
+    """The number of a broker's start after a shutdown, counted over all brokers; each start has a registration."""
 
 
 class IsrNumber(Domain, size=lambda configuration: 2**configuration.brokers):
-    """A set of brokers, as a number, in a request of a leader."""
+    """The ISR that a leader's request proposes: a set of brokers, as a number whose bits are the brokers."""
 
 
 class Incarnations(Domain, size=lambda configuration: (shutdowns_of(configuration) + 1) ** configuration.brokers):
-    """The broker epochs of the replicas that a request adds, as a number."""
+    """The broker epochs of the replicas that a request adds to the ISR, as one number (`weight`)."""
 
 
 class Choice(Domain, size=2):
@@ -265,12 +263,12 @@ def power_of_two(b):
 
 
 def is_in(number, b):
-    """Whether a broker is in a set that is a number."""
+    """Whether broker `b` is in the set that `number` stands for: bit `b` is 1."""
     return (number // max(1, power_of_two(b))) % 2 == 1
 
 
 def weight(s, b):
-    """The weight of a broker's digit in a number that stands for `Incarnations`."""
+    """The place value of broker `b`'s digit in a number of the domain `Incarnations`."""
     base = s.lossless_shutdowns + s.lossy_shutdowns + 1
     return 1 if b == 0 else base if b == 1 else base * base if b == 2 else base * base * base
 
@@ -379,7 +377,7 @@ def committed_end(s, b, end):
 
 
 def advance_high_watermark(s, b, old, new):
-    """Acknowledge the committed records; consumers read those that no consumer has read yet."""
+    """Acknowledge the records that become committed. Consumers read those above the highest high watermark so far."""
     s.high_watermark[b] = new
     for offset in Offset:
         if old <= offset and offset < new:
@@ -392,7 +390,7 @@ def advance_high_watermark(s, b, old, new):
 
 
 def maybe_advance_high_watermark(s, b, end):
-    """A leader advances only if its ISR has the minimum size: otherwise it may not know who can be elected."""
+    """Raise the high watermark if the ISR has the minimum size; if not, the leader may not know who can be elected."""
     if committed_end(s, b, end) > s.high_watermark[b] and isr_size(s, s.known_epoch[b]) >= s.min_isr:
         advance_high_watermark(s, b, s.high_watermark[b], committed_end(s, b, end))
 
@@ -495,7 +493,8 @@ def is_caught_up(s, b, follower):
 
 
 def is_proposed(s, b, member, timed_out):
-    """A leader proposes an ISR of those members that have not timed out, and of those that have caught up."""
+    """Whether leader `b` puts `member` into the ISR that it proposes: itself, the members that have not timed out, and
+    the followers that have caught up."""
     return member == b or (not timed_out if s.record_isr[s.known_epoch[b]][member] else is_caught_up(s, b, member))
 
 
@@ -578,8 +577,7 @@ def roll_back_request(s, b):
 
 @action(shows="{b}, ISR {isr}, incarnations {incarnations}")
 def leader_is_refused_as_fenced(s, b: Broker, isr: IsrNumber, incarnations: Incarnations):
-    """ReceiveAlterPartitionResponse: the leader learns that its request was refused with the error
-    FencedLeaderEpoch."""
+    """ReceiveAlterPartitionResponse: the leader learns that its request got the error FencedLeaderEpoch."""
     require(is_pending(s, b, isr, incarnations))
     require(s.is_refused_as_fenced[s.pending_epoch[b] - 1][isr][incarnations])
     s.is_refused_as_fenced[s.pending_epoch[b] - 1][isr][incarnations] = False
@@ -588,8 +586,7 @@ def leader_is_refused_as_fenced(s, b: Broker, isr: IsrNumber, incarnations: Inca
 
 @action(shows="{b}, ISR {isr}, incarnations {incarnations}")
 def leader_is_refused_as_ineligible(s, b: Broker, isr: IsrNumber, incarnations: Incarnations):
-    """ReceiveAlterPartitionResponse: the leader learns that its request was refused with the error
-    IneligibleReplica."""
+    """ReceiveAlterPartitionResponse: the leader learns that its request got the error IneligibleReplica."""
     require(is_pending(s, b, isr, incarnations))
     require(s.is_refused_as_ineligible[s.pending_epoch[b] - 1][isr][incarnations])
     s.is_refused_as_ineligible[s.pending_epoch[b] - 1][isr][incarnations] = False
@@ -652,7 +649,8 @@ def follower_sends_fetch(s, follower: Broker, leader: Broker):
 
 
 def is_open_epoch(s, b, epoch, leads):
-    """The epoch has no end in this log: the log is empty, ends in the epoch, or is that of the epoch's leader."""
+    """In the log of `b`, the epoch has no end yet: the log is empty, or its last entry is of the epoch, or `b` leads in
+    the epoch (`leads`: the caller regards `b` as leader)."""
     return s.log_end[b] == 0 or epoch == last_epoch(s, b) or (leads and known_leader_epoch(s, b) == epoch)
 
 
@@ -740,8 +738,8 @@ def leader_answers_fetch(s, leader: Broker, follower: Broker):
 
 
 def truncation_end(s, follower, leader):
-    """The offset at which the follower truncates: the smaller of the two ends of the leader's epoch in both logs, or,
-    if the follower lacks this epoch, the end of its next lower epoch."""
+    """The offset at which the follower truncates: the end of the answered epoch in its own log or, if lower, in the
+    leader's log; if the follower lacks this epoch, the end of its next lower epoch."""
     end = end_of_epoch(s, follower, s.sent_epoch[follower][leader], False)
     if answered_epoch(s, follower, s.sent_epoch[follower][leader], False) != s.sent_epoch[follower][leader]:
         return end
@@ -758,7 +756,7 @@ def truncate(s, follower, end):
 
 
 def append_record(s, follower, leader):
-    """Append the record, if there is one, and adopt the high watermark if it is within the log."""
+    """Append the answer's record, if it has one, and adopt the answer's high watermark if the log reaches it."""
     if s.sent_value[follower][leader] != NONE:
         s.log_epoch[follower][s.log_end[follower]] = s.sent_epoch[follower][leader]
         s.log_value[follower][s.log_end[follower]] = s.sent_value[follower][leader]
@@ -769,7 +767,7 @@ def append_record(s, follower, leader):
 
 
 def is_expected(s, follower, leader):
-    """The fetcher still has the partition, at the same offset and in the same leader epoch."""
+    """The answer is to the follower's present fetch: from this leader, at the same offset, in the same leader epoch."""
     return (
         s.is_added[follower][leader]
         and s.fetch_offset[follower][leader] == s.sent_offset[follower][leader]
@@ -803,7 +801,8 @@ def follower_receives_fetch(s, follower: Broker, leader: Broker):
 
 
 def stays_in_isr(s, change, b, member):
-    """Whether a member stays in the ISR after a change of `b`: `b` leaves, even as the last, unless it is unfenced."""
+    """Whether `member` is still in the ISR after `change` of broker `b`: all members stay, except `b`, which stays only
+    if the change unfences it. The ISR may become empty."""
     return s.record_isr[s.partition_epoch][member] and (change == Change.UNFENCED or member != b)
 
 
@@ -822,7 +821,7 @@ def is_next_elr(s, change, b, member):
 
 
 def can_lead_from_elr(s, change, b, candidate):
-    """The candidate is in the ELR, is not fenced, and may be elected."""
+    """After the change, the candidate is in the ELR and not fenced, so it may be elected."""
     return is_next_elr(s, change, b, candidate) and (
         change != Change.FENCED if candidate == b else s.is_unfenced[candidate]
     )
@@ -833,7 +832,7 @@ def has_candidate(s, change, b):
 
 
 def keeps_leader(s, change, b):
-    """The leader stays in the ISR; or the partition has no leader and no candidate."""
+    """The change needs no election: the leader stays in the ISR, or there is no leader and nobody to elect."""
     if leader_of(s) == NONE:
         return next_isr_size(s, change, b) == 0 and not has_candidate(s, change, b)
     return stays_in_isr(s, change, b, leader_of(s))
@@ -874,7 +873,7 @@ def writes_last_known_elr(s):
 
 
 def write_change(s, change, b, candidate):
-    """Append the metadata record of a change. All but the last known ELR is computed from the state before it."""
+    """Append the metadata record of `change`, computed from the record before; then write the last known ELR."""
     following = s.partition_epoch + 1
     is_election = elects(s, change, b)
     from_elr = is_election and next_isr_size(s, change, b) == 0
@@ -1067,7 +1066,7 @@ def drop_fetch_sessions(s, b):
 
 
 def goes_down(s, b, candidate):
-    """The effects of every shutdown, with or without loss of the log."""
+    """What all shutdowns of `b` have in common, with or without loss of the log."""
     drop_fetch_sessions(s, b)
     if s.role[b] == Role.LEADER:
         refuse_pending(s, b)

@@ -67,7 +67,7 @@ def continues(s, j, i):
 
 
 def can_roll_back(s, i, j):
-    """The log of `j` ends in a later term, and is not a continuation of the log of `i`."""
+    """Server `i` can remove its last entry: the log of `j` ends in a later term and does not continue that of `i`."""
     return (
         s.log_length[i] > 0
         and last_term(s, i) < last_term(s, j)
@@ -83,7 +83,7 @@ def agree_on(s, me, length):
 
 
 def is_committed(s, me):
-    """A majority has the last entry, and its term is the current term: an older entry could still be rolled back."""
+    """A majority has the last entry of `me`, of the current term: an older entry could still be rolled back."""
     return s.log_length[me] > 0 and 2 * agree_on(s, me, s.log_length[me]) > s.servers and last_term(s, me) == s.term
 
 
