@@ -114,7 +114,7 @@ class Cluster:
         return tuple(observe.client_view(ConsumerView, each) for each in self._clients.consumers.values())
 
     def leader_known_to(self, broker: int) -> tuple[int | None, int]:
-        """The leader that a broker's process knows, and its epoch; (None, -1) without a known leader or a process."""
+        """The leader that a broker's process knows, or None, and the leader epoch; (None, -1) if no process runs."""
         running = self._broker(broker).running
         return running.replica_manager.known_leader if running else (None, -1)
 
@@ -152,9 +152,9 @@ class Cluster:
     # Network and time
 
     def deliver(self, number: int) -> None:
-        """Deliver a message to its destination, which handles it in the same event; drop it if the process that it is for
-        has ended. Errors: `ClusterError` if the message is not in flight, or its destination is frozen;
-        `StorageError` if the disk fails."""
+        """Deliver a message to its destination, which handles it in the same event; drop it if the intended process has
+        ended. Errors: `ClusterError` if the message is not in flight, or its destination is frozen; `StorageError` if
+        the disk fails."""
         message = self._network.look(number)
         destination = message.destination
         if destination == CONTROLLER:
@@ -435,7 +435,7 @@ class Cluster:
     def fail_to_apply(self, number: int) -> None:
         """A record of the metadata log reaches a broker, but an exception there, such as too many open files, prevents
         the change of the partition, and nothing repeats the change. Errors: `ClusterError` if the record is not in
-        flight, or no process runs."""
+        flight, or the broker is down or frozen."""
         message = self._network.take(number)
         assert isinstance(message.payload, MetadataImage)
         self._broker(int(message.destination)).kraft.apply_metadata(message.payload, is_dropped=True)
@@ -443,7 +443,7 @@ class Cluster:
     def deliver_together(self, late: int, other: int) -> None:
         """Two fetches of one follower reach its leader, which handles them in two threads: the fetch `late` finds that
         the follower may join the ISR; the fetch `other` takes effect before the leader asks the controller. Errors:
-        `ClusterError` if one of the fetches is not in flight, or the leader does not run."""
+        `ClusterError` if one of the fetches is not in flight, the leader is down or frozen, or without KRaft."""
         broker = self._broker(int(self._network.look(late).destination))
         broker.kraft.handle_two_fetches(self._network.take(late), self._network.take(other))
 

@@ -161,7 +161,7 @@ class Broker(Part):
 
     def _shut_down(self) -> None:
         """Shut the process down cleanly: everything is flushed, the high watermark and the log start are checkpointed,
-        and the disk records a clean shutdown. (The snapshot of producers, which Kafka takes here, is left out.)
+        and the disk records a clean shutdown. (Left out: here Kafka saves the producers' state.)
         """
         log = self._must_move().log
         log.flush()
@@ -203,7 +203,7 @@ class Broker(Part):
         self.is_frozen = False
 
     def roll_segment(self) -> None:
-        """Roll the log segment; save the producers' state. Errors: `ClusterError` if no process runs or it is frozen."""
+        """Roll the segment; save the producers' state. Errors: `ClusterError` if no process runs, or it is frozen."""
         self._must_move().log.save_producers()
 
     def receive(self, message: Message) -> None:

@@ -44,7 +44,7 @@ class Mode(Enum):
 class PartitionFetchState:
     """The state of the partition in one fetcher. `initial_offset`: the high watermark when the fetcher was assigned the
     partition; `not_before`: the end of a back-off, in ms; `diverging`: the response that tells the follower where to
-    truncate its log, until it does (switch HW_FROM_DIVERGING_RESP); otherwise None."""
+    truncate its log, until the log is truncated (switch HW_FROM_DIVERGING_RESP); otherwise None."""
 
     leader_epoch: int
     initial_offset: int

@@ -100,7 +100,7 @@ class ZkIsrManager:
         self._write_isr = write_isr
 
     def submit(self, proposal: AlterIsrRequest, answered: Answered) -> bool:
-        """Write the proposed ISR in ZooKeeper, then call `answered`; returns False if the write is refused."""
+        """Write the ISR in ZooKeeper, call `answered`, and return True; return False if the write is refused."""
         written = self._write_isr(self._broker, proposal.leader_epoch, proposal.isr)
         if written is None:
             return False

@@ -353,7 +353,7 @@ class ReplicaManager(Part):
         return removed
 
     def expire_produces(self) -> int:
-        """Answer REQUEST_TIMED_OUT to produce requests that waited too long; return their number. The log stays."""
+        """Answer REQUEST_TIMED_OUT to produce requests that waited too long; return their number. Records stay."""
         expired = [each for each in self._produces if self._clock.now >= each.deadline]
         self._produces = [each for each in self._produces if self._clock.now < each.deadline]
         for each in expired:

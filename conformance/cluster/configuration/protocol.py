@@ -68,7 +68,7 @@ class BrokerStateCheck(IntEnum):
 
 
 class MaximalIsr(Enum):
-    """Which ISR the high watermark waits for while an ISR change is pending; in Kafka, both ISRs. Fact sheet 4.3."""
+    """Which ISR the high watermark waits for while a change is pending: in Kafka, both ISRs. Fact sheet 4.3."""
 
     COMMITTED_AND_PROPOSED = "COMMITTED_AND_PROPOSED"
     COMMITTED = "COMMITTED"

@@ -110,9 +110,8 @@ class QuorumController:
     # Requests of brokers
 
     def receive(self, message: Message) -> None:
-        """Handle AlterPartition, a heartbeat, or the report of a directory. A request from a process
-        other than the broker's registered process changes nothing (STALE_BROKER_EPOCH).
-        """
+        """Handle AlterPartition, a heartbeat, or the report of a directory. A request from a process other than the
+        broker's registered process changes nothing (STALE_BROKER_EPOCH)."""
         broker, process, request = message.source, message.source_process, message.payload
         assert isinstance(broker, int), f"{message}: this is a defect of the cluster"
         is_known = process == self.image.brokers[broker].broker_epoch
@@ -242,10 +241,9 @@ class QuorumController:
     # Elections that an administrator, or a driver, asks for
 
     def elect(self, kind: Election, candidate: int) -> None:
-        """Hold an election. A preferred election elects the first replica; an unclean election the first active
-        replica; a fail-over fences the leader, and elects the first replica that can lead. Errors: `ClusterError` if the
-        candidate does not win the election.
-        """
+        """Hold an election. A preferred election elects the first replica; an unclean election, the first active
+        replica; a fail-over fences the leader, and elects the first replica that can lead. Errors: `ClusterError` if
+        the candidate does not win the election."""
         leader = self.image.partition.leader
         if kind is Election.FAIL_OVER:
             if leader is None or leader == candidate:

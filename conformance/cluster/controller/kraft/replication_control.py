@@ -150,8 +150,7 @@ class PartitionChange:
         """Return the new leader (None if no broker can lead), and whether this leader may lack records. The new
         leader is the first that can lead: in a preferred election, the first replica; the present leader; the replicas
         in assignment order (all these only if `_is_valid`); the last known leader, if ISR and ELR are empty; in an
-        unclean election, the first active replica.
-        """
+        unclean election, the first active replica."""
         order, leader = self.target.replicas, self.partition.leader
         if self.election is Election.PREFERRED and self._is_valid(order[0], elr):
             return order[0], False
@@ -319,8 +318,7 @@ class ReplicationControl:
             self.write(self.change(removed=broker))
 
     def distrust(self, broker: int) -> None:
-        """Remove from ISR and ELR a broker that registers after an unclean shutdown. Kafka:
-        handleBrokerUncleanShutdown."""
+        """A broker that registers after an unclean shutdown leaves ISR and ELR. Kafka: handleBrokerUncleanShutdown."""
         if self._switches.ELR and broker in self.partition.isr | self.partition.elr:
             self.write(self.change(removed=broker, unclean=frozenset({broker})))
 
