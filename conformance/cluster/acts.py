@@ -3,8 +3,8 @@
 In:  a `Cluster`, used through its public methods only; a source of randomness.
 Out: the changed cluster; for a drawn operation its name and arguments, or None if the cluster refuses the operation.
 
-Some functions make several calls, to be as large as one step of the formal model: "the leader handles a fetch" fires a
-timer of the follower and delivers its request. The operations of administrators need a KRaft controller.
+Some functions make several calls, because one step of the formal model does as much: for "the leader handles a fetch",
+a timer of the follower fires, and its request is delivered. The operations of administrators need a KRaft controller.
 """
 
 from __future__ import annotations
@@ -103,9 +103,9 @@ def complete_parked_fetch(cluster: Cluster, leader: int, follower: int) -> None:
 
 
 def reconcile(cluster: Cluster, follower: int) -> None:
-    """Let a follower whose log has to be truncated exchange requests with its leader, until the follower can fetch
-    records. Errors: `ClusterError` if the leader refuses a request, or if the reconciliation does not end
-    (KAFKA-10706)."""
+    """Let a follower ask its leader where their logs diverge, and truncate its log, until the follower can fetch
+    records. Errors: `ClusterError` if the leader refuses a request, or if the follower still truncates after two
+    rounds more than its log has leader epochs (KAFKA-10706)."""
     for _ in range(len(view_of(cluster, follower).epoch_entries) + 2):
         fetcher = next(each for each in view_of(cluster, follower).fetchers if each.mode is not None)
         if fetcher.mode is not Mode.TRUNCATING:

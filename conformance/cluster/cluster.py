@@ -38,7 +38,7 @@ CONSUMER = "consumer"
 
 
 class Cluster:
-    """Brokers 0 to N-1, a controller, clients, and the network between them, from a stable start (`Start`)."""
+    """Brokers 0 to N-1, a controller, clients, and the network between them; `Start` describes their initial state."""
 
     def __init__(
         self,
@@ -49,8 +49,8 @@ class Cluster:
         directory: Path | None = None,
     ) -> None:
         """`protocol`: a generation's name, such as 2.4, or its switches. With `directory`, the logs are files there.
-        Errors: `SwitchError` for an unknown generation, `ClusterError` for an unknown bug; `StorageError` for the
-        directory."""
+        Errors: `SwitchError` for an unknown generation; `ClusterError` for an unknown bug; `StorageError` if
+        `directory` is not empty or cannot be written."""
         switches = generation(protocol) if isinstance(protocol, str) else protocol
         start, settings, known_bug = start or Start(), settings or Settings(), _bug_named(bug)
         self._clock = Clock()
@@ -114,7 +114,7 @@ class Cluster:
         return tuple(observe.client_view(ConsumerView, each) for each in self._clients.consumers.values())
 
     def leader_known_to(self, broker: int) -> tuple[int | None, int]:
-        """The leader that a broker's process knows, and its epoch; (None, -1) without a known leader or a process."""
+        """The leader that a broker's process knows, or None, and the leader epoch; (None, -1) if no process runs."""
         running = self._broker(broker).running
         return running.replica_manager.known_leader if running else (None, -1)
 
@@ -146,14 +146,15 @@ class Cluster:
         return self._network.in_flight
 
     def timers(self, broker: int) -> tuple[tuple[TimerKind, int | None], ...]:
-        """A broker's timers that can fire now, each with its peer or None; empty while the broker is down or frozen."""
+        """A broker's timers that can fire now, as in `Broker.timers`; empty while the broker is down or frozen."""
         return self._broker(broker).timers()
 
     # Network and time
 
     def deliver(self, number: int) -> None:
-        """Deliver a message to its destination, which handles it in the same event. Errors: `ClusterError` if the
-        message is not in flight, or its destination is frozen; `StorageError` if the disk fails."""
+        """Deliver a message to its destination, which handles it in the same event; drop it if the intended process has
+        ended. Errors: `ClusterError` if the message is not in flight, or its destination is frozen; `StorageError` if
+        the disk fails."""
         message = self._network.look(number)
         destination = message.destination
         if destination == CONTROLLER:
@@ -192,10 +193,10 @@ class Cluster:
     def fire(self, broker: int, timer: TimerKind, peer: int | None = None) -> bool:
         """Fire one timer of one broker; returns whether it had an effect.
 
-        `peer` is the source for `FETCHER_DO_WORK`, the follower for `DELAYED_FETCH`. Deadlines are respected: a fetch
-        without new records completes only when its wait is over, and a follower is removed from the ISR only if it
-        lags. Errors: `ClusterError` if the broker is down or frozen, or has no such fetcher; `StorageError` if the disk
-        fails.
+        `peer`: for `FETCHER_DO_WORK`, the broker to fetch from; for `DELAYED_FETCH`, the follower. Deadlines are
+        respected: a fetch without new records completes only when its wait is over, and a follower is removed from the
+        ISR only if it lags. Errors: `ClusterError` if the broker is down or frozen, or has no such fetcher;
+        `StorageError` if the disk fails.
         """
         try:
             return self._broker(broker).fire(timer, peer)
@@ -321,7 +322,7 @@ class Cluster:
         return self._clients.delete_records(broker, before_offset)
 
     def check_low_watermark(self, broker: int) -> None:
-        """A leader checks, as after each fetch of a follower, which DeleteRecords requests it can answer now."""
+        """A leader answers the DeleteRecords requests that it can answer now, as after each fetch of a follower."""
         running = self._broker(broker).running
         if running is not None:
             running.delete_records.try_complete()
@@ -434,7 +435,7 @@ class Cluster:
     def fail_to_apply(self, number: int) -> None:
         """A record of the metadata log reaches a broker, but an exception there, such as too many open files, prevents
         the change of the partition, and nothing repeats the change. Errors: `ClusterError` if the record is not in
-        flight, or no process runs."""
+        flight, or the broker is down or frozen."""
         message = self._network.take(number)
         assert isinstance(message.payload, MetadataImage)
         self._broker(int(message.destination)).kraft.apply_metadata(message.payload, is_dropped=True)
@@ -442,7 +443,7 @@ class Cluster:
     def deliver_together(self, late: int, other: int) -> None:
         """Two fetches of one follower reach its leader, which handles them in two threads: the fetch `late` finds that
         the follower may join the ISR; the fetch `other` takes effect before the leader asks the controller. Errors:
-        `ClusterError` if one of the fetches is not in flight, or the leader does not run."""
+        `ClusterError` if one of the fetches is not in flight, the leader is down or frozen, or without KRaft."""
         broker = self._broker(int(self._network.look(late).destination))
         broker.kraft.handle_two_fetches(self._network.take(late), self._network.take(other))
 

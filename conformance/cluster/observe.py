@@ -32,7 +32,8 @@ from isrcheck.conformance.cluster.network.records import UNDEFINED_OFFSET, Contr
 @dataclass(frozen=True)
 class FetcherView:
     """One fetcher of a broker. `mode`: None if the fetcher does not have the partition; `outstanding`: the number of
-    its outstanding request, or None; `diverging`: the response by which it still has to truncate the log, or None."""
+    the request that awaits a response, or None; `not_before`: the end of a back-off, in ms; `diverging`: the response
+    that tells where to truncate the log, until this is done, otherwise None."""
 
     source: int
     mode: Mode | None
@@ -116,7 +117,7 @@ class BrokerView:
 
     @property
     def follows(self) -> int | None:
-        """The source of the fetcher that has the partition; None if the broker follows no leader."""
+        """The leader from which this broker fetches; None if it follows no leader."""
         return next((each.source for each in self.fetchers if each.mode is not None), None)
 
     def mistakes(self, request: Sent) -> bool:

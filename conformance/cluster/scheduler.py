@@ -137,7 +137,7 @@ class Scheduler:
         return tuple(self._acts)
 
     def run(self, events: int) -> tuple[str, ...]:
-        """Run this number of events, many of which have no effect; returns every act so far as text."""
+        """Run this number of events, many of which have no effect; return the texts of all acts since the start."""
         for _ in range(events):
             self.step()
         return tuple(map(str, self._acts))
@@ -272,7 +272,7 @@ class Scheduler:
                 return
 
     def _end_session(self) -> None:
-        """The heartbeats of a broker are lost for a while."""
+        """End the session of a broker, as if its heartbeats were lost for a while."""
         broker = self._one_up()
         if broker is not None:
             self._cluster.end_session(broker)

@@ -1,4 +1,4 @@
-"""One broker: its partition, its fetchers, its requests.
+"""One broker: its partition, its fetchers, and the requests that it answers.
 
 In:  messages, timers and faults.
 Out: messages, and a log that changes.

@@ -1,4 +1,4 @@
-"""One broker: a machine with a disk, on which a process runs, is frozen, or does not run.
+"""One broker: a machine with a disk, and the process of the broker, which runs, is frozen, or does not run.
 
 The process holds everything that a crash loses; the disk (`Storage`) survives it. Kafka: KafkaServer, LogManager.
 """
@@ -48,7 +48,7 @@ from isrcheck.conformance.cluster.network.network import CONTROLLER, Message, Ne
 
 
 class TimerKind(Enum):
-    """The periodic activities of a broker."""
+    """The activities of a broker that begin when a timer fires."""
 
     ISR_SHRINK_CHECK = "isr shrink check"
     HIGH_WATERMARK_CHECKPOINT = "high watermark checkpoint"
@@ -161,7 +161,7 @@ class Broker(Part):
 
     def _shut_down(self) -> None:
         """Shut the process down cleanly: everything is flushed, the high watermark and the log start are checkpointed,
-        and the disk records a clean shutdown. (The snapshot of producers, which Kafka takes here, is left out.)
+        and the disk records a clean shutdown. (Left out: here Kafka saves the producers' state.)
         """
         log = self._must_move().log
         log.flush()
@@ -192,7 +192,7 @@ class Broker(Part):
         self._ask_controller(AssignReplicasToDirsRequest())
 
     def freeze(self) -> None:
-        """Freeze the process until it is thawed. Errors: `ClusterError` if no process runs or it is frozen."""
+        """Freeze the process until it is thawed. Errors: `ClusterError` if no process runs, or it is frozen already."""
         self._must_move()
         self.is_frozen = True
 
@@ -203,7 +203,7 @@ class Broker(Part):
         self.is_frozen = False
 
     def roll_segment(self) -> None:
-        """The log rolls its segment, and saves the state of producers. Errors: `ClusterError` if no process runs."""
+        """Roll the segment; save the producers' state. Errors: `ClusterError` if no process runs, or it is frozen."""
         self._must_move().log.save_producers()
 
     def receive(self, message: Message) -> None:
@@ -257,14 +257,14 @@ class Broker(Part):
                 self.kraft.end_heartbeat(request)
 
     def disconnected(self, source: int, request: int) -> None:
-        """The connection to a source broker broke: give up the request with this number if it is outstanding."""
+        """The connection to broker `source`, from which this one fetches, broke: give up `request` if outstanding."""
         thread = self.running.fetchers.threads.get(source) if self.running else None
         if thread is not None and thread.outstanding == request:
             thread.disconnected()
 
     def timers(self) -> tuple[tuple[TimerKind, int | None], ...]:
-        """The timers that can fire now, each with its peer: the source of a fetcher, or the follower whose fetch is
-        parked; None for every other timer."""
+        """The timers that can fire now, each with its peer: for a fetcher, the broker from which it fetches; for a
+        parked fetch, the follower that sent it; for every other timer, None."""
         if self.running is None or self.is_frozen:
             return ()
         with_peers = {TimerKind.FETCHER_DO_WORK, TimerKind.DELAYED_FETCH}
@@ -276,8 +276,8 @@ class Broker(Part):
         )
 
     def fire(self, timer: TimerKind, peer: int | None) -> bool:
-        """Fire one timer; returns whether it had an effect. `peer`: a fetcher's source, or a follower with a parked
-        fetch. Errors: `ClusterError` if no process runs, the process is frozen, or no fetcher has the source `peer`."""
+        """Fire one timer with its peer, as in `timers`; returns whether it had an effect. Errors: `ClusterError` if no
+        process runs, the process is frozen, or the timer is a fetcher's and no fetcher fetches from `peer`."""
         process = self._must_move()
         manager = process.replica_manager
         match timer:

@@ -44,7 +44,7 @@ class Mode(Enum):
 class PartitionFetchState:
     """The state of the partition in one fetcher. `initial_offset`: the high watermark when the fetcher was assigned the
     partition; `not_before`: the end of a back-off, in ms; `diverging`: the response that tells the follower where to
-    truncate its log, until it does (switch HW_FROM_DIVERGING_RESP); otherwise None."""
+    truncate its log, until the log is truncated (switch HW_FROM_DIVERGING_RESP); otherwise None."""
 
     leader_epoch: int
     initial_offset: int
@@ -189,9 +189,10 @@ class FetcherThread(Part):
         )
 
     def _listed(self, state: PartitionFetchState, sent: Outstanding, answer: ListOffsetsResponse) -> None:
-        """After a fetch out of range, truncate to the leader's log end, or start an empty log at the leader's log
-        start; epochs are not compared. Drop an answer to a request from an earlier assignment (in Kafka, a lock
-        prevents such answers). Kafka: fetchOffsetAndTruncate; fact sheet 2.5."""
+        """After a fetch out of range: truncate the log to the leader's log end if that is lower; otherwise ask for the
+        leader's log start, and if that is above this log's end, start an empty log there. Epochs are not compared. Drop
+        an answer to a request from an earlier assignment (in Kafka, a lock prevents it). Kafka: fetchOffsetAndTruncate;
+        fact sheet 2.5."""
         if state is not sent.state:
             return
         if answer.error is not Errors.NONE:
@@ -207,8 +208,8 @@ class FetcherThread(Part):
             self._log.truncate_fully_and_start_at(answer.offset)
 
     def _refused(self, state: PartitionFetchState, sent: Outstanding, error: Errors) -> None:
-        """The leader refused a request. If FENCED_LEADER_EPOCH refuses the present epoch, stop until the broker
-        receives newer metadata; otherwise retry after a back-off. Sheet 2.5."""
+        """The leader refused the request `sent`. If the error is FENCED_LEADER_EPOCH, and the leader epoch is the same
+        as when the request was sent, stop until newer metadata arrives; otherwise retry after a back-off. Sheet 2.5."""
         if error is Errors.FENCED_LEADER_EPOCH and state.leader_epoch == sent.state.leader_epoch:
             state.mode = Mode.FAILED
         else:

@@ -113,7 +113,7 @@ class KraftPartition(Partition):
         self.maybe_increment_leader_high_watermark()
 
     def _effective_min_isr(self) -> int:
-        """min.insync.replicas, but at most the number of assigned replicas, counting those being added or removed."""
+        """min.insync.replicas; since 3.7 at most the number of assigned replicas, with those being added or removed."""
         if self._bug is Bug.MIN_ISR_OF_ALL_BROKERS:
             return self._min_insync_replicas
         return super()._effective_min_isr()
@@ -218,8 +218,8 @@ class KraftReplicaManager(ReplicaManager):
             self._enter_epoch(announced)
 
     def handle_fetch(self, message: Message, request: FetchRequest) -> None:
-        """Handle a follower's fetch. If the sender is an earlier process or not a follower, as far as the leader has
-        read the metadata log, the leader refuses the fetch, and the follower retries. Kafka: followerReplicaOrThrow.
+        """Handle a follower's fetch. If, as far as the leader has read the metadata log, the sender is no follower, or
+        has started a newer process since, the leader refuses, and the sender retries. Kafka: followerReplicaOrThrow.
         """
         partition, follower = self._partition, self._follower(message)
         error = partition.error_for_epoch(request.current_leader_epoch)

@@ -1,4 +1,4 @@
-"""The base class of the parts of a broker's process, with the time and the rules that every part uses."""
+"""The base class of the parts of a broker's process, with what every part uses: the clock and the configuration."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from isrcheck.conformance.cluster.network.network import Clock
 
 @dataclass(eq=False)
 class Part:
-    """The base class of the parts of a broker's process; all parts of one cluster share the time and the rules."""
+    """The base class of the parts of a broker's process. All parts of one cluster share these four values."""
 
     _clock: Clock
     _settings: Settings

@@ -48,9 +48,9 @@ class ReplicaState:
     def is_caught_up(self, rule: ShrinkRule, leader_end_offset: int, now: int, settings: Settings) -> bool:
         """Whether the follower may stay in the ISR. Kafka: Partition.getOutOfSyncReplicas; fact sheet 4.1.
 
-        By default, a follower may stay if it was caught up within the last replica.lag.time.max.ms; 0.8 (LAG_MESSAGES)
-        counts the messages that the follower lacks, but only after its first fetch from this leader. (Left out: 0.8
-        also removes a follower that has not fetched for replica.lag.time.max.ms.)
+        By default, a follower may stay if it was caught up within the last replica.lag.time.max.ms. In 0.8
+        (LAG_MESSAGES), it may stay if it lacks at most replica.lag.max.messages, or has not fetched from this leader
+        yet. (Left out: 0.8 also removes a follower that has not fetched for replica.lag.time.max.ms.)
         """
         lag = leader_end_offset - self.log_end_offset
         if rule is ShrinkRule.LAG_MESSAGES:
@@ -100,7 +100,7 @@ class ZkIsrManager:
         self._write_isr = write_isr
 
     def submit(self, proposal: AlterIsrRequest, answered: Answered) -> bool:
-        """Write the proposed ISR in ZooKeeper, then call `answered`; returns False if the write is refused."""
+        """Write the ISR in ZooKeeper, call `answered`, and return True; return False if the write is refused."""
         written = self._write_isr(self._broker, proposal.leader_epoch, proposal.isr)
         if written is None:
             return False
@@ -133,7 +133,7 @@ class AlterIsrManager:
             self._outstanding = self._ask(self._submitted[0])
 
     def receive(self, request: int, response: AlterIsrResponse) -> None:
-        """Pass the response to the proposal's `answered`; ignore a response to any but the outstanding request."""
+        """Call `answered` of `submit` with the response; ignore a response to any but the outstanding request."""
         if self._submitted is not None and self._outstanding == request:
             answered = self._submitted[1]
             self._outstanding = self._submitted = None

@@ -70,8 +70,8 @@ class DeleteRecordsPurgatory:
         return tuple(message for message, _, _ in self._waiting)
 
     def handle(self, message: Message, request: DeleteRecordsRequest) -> None:
-        """Move the log start up to the requested offset, which has to lie between 0 and the high watermark; -1 stands
-        for the high watermark."""
+        """Move the log start up to the requested offset (-1: to the high watermark), and let the request wait for the
+        low watermark. Refuse it if this broker does not lead, or the offset is not between 0 and the high watermark."""
         log = self._partition.log
         offset = log.high_watermark if request.before_offset == TO_HIGH_WATERMARK else request.before_offset
         error = self._partition.error_for_epoch(None)
@@ -133,8 +133,8 @@ class ConsumerRequests:
         self._reply(message, ConsumerFetchResponse(error, position, records, aborted, *offsets))
 
     def handle_list_offsets(self, message: Message, request: ConsumerListOffsetsRequest) -> None:
-        """Answer with the log start or, for LATEST, with the offset below which this isolation level reads. Since 2.2 a
-        leader answers no LATEST before its high watermark has reached the start of its own leader epoch (KAFKA-2334).
+        """Answer with the log start or, for LATEST, the offset below which the requested isolation level reads. Since
+        2.2 a leader refuses LATEST until its high watermark reaches the start of its own leader epoch (KAFKA-2334).
         """
         partition, log = self._partition, self._partition.log
         error = self._error_for(request.current_leader_epoch)
@@ -146,8 +146,9 @@ class ConsumerRequests:
         self._reply(message, ListOffsetsResponse(error, request.kind, -1 if error is not Errors.NONE else offset))
 
     def _is_served_by(self, rack: int | None, position: int) -> bool:
-        """Whether the follower in the consumer's rack has the position in its log, as far as this leader knows. (Left
-        out: Kafka's leader does not send a consumer to a broker that the leader believes dead.)"""
+        """Whether the consumer is to read from the follower in its rack: consumers may fetch from followers, and this
+        leader knows `position` to be in the follower's log and, with READ_REPLICA_IN_ISR, the follower in the ISR.
+        (Left out: Kafka's leader does not send a consumer to a broker that the leader believes dead.)"""
         follower = self._partition.remote.get(rack) if rack is not None and self._settings.follower_fetching else None
         if follower is None or follower.log_end_offset is None:
             return False
@@ -221,7 +222,7 @@ class ReplicaManager(Part):
         return dict(self._fetches)
 
     def become_leader_or_follower(self, announced: LeaderAndIsr) -> None:
-        """Apply the controller's announcement if it is newer. Kafka: ReplicaManager.becomeLeaderOrFollower."""
+        """Apply the announcement if its leader epoch is newer. Kafka: ReplicaManager.becomeLeaderOrFollower."""
         if announced.leader_epoch > self._partition.leader_epoch or self._bug is Bug.STALE_METADATA_APPLIED:
             self._enter_epoch(announced)
 
@@ -352,7 +353,7 @@ class ReplicaManager(Part):
         return removed
 
     def expire_produces(self) -> int:
-        """Answer REQUEST_TIMED_OUT to requests that waited too long; returns how many. The records stay in the log."""
+        """Answer REQUEST_TIMED_OUT to produce requests that waited too long; return their number. Records stay."""
         expired = [each for each in self._produces if self._clock.now >= each.deadline]
         self._produces = [each for each in self._produces if self._clock.now < each.deadline]
         for each in expired:

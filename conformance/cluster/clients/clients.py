@@ -113,7 +113,7 @@ class Clients:
         return tuple(self._deletes)
 
     def producer(self, name: str) -> Producer:
-        """The producer of that name. Errors: `ClusterError` if another kind of client has the name."""
+        """The producer `name`, made on first use. Errors: `ClusterError` if another kind of client has the name."""
         if name not in self.producers:
             self._must_be_free(name)
             conditions = (self._network, self._settings, self._switches, self._bug)
@@ -121,8 +121,8 @@ class Clients:
         return self.producers[name]
 
     def consumer(self, name: str, isolation: Isolation) -> Consumer:
-        """The consumer of that name. Errors: `ClusterError` if another kind of client has the name, or if the consumer
-        has a different isolation level."""
+        """The consumer `name`, made on first use. Errors: `ClusterError` if another kind of client has the name, or if
+        the consumer has a different isolation level."""
         if name not in self.consumers:
             self._must_be_free(name)
             self.consumers[name] = Consumer(name, isolation, self._network, self._settings, self._switches, self._bug)

@@ -125,7 +125,7 @@ class Consumer:
             self._reset()
 
     def _reset(self) -> None:
-        """Ask the leader for the offset that auto.offset.reset selects: the first offset, or the end."""
+        """Ask the leader for the offset that auto.offset.reset selects (first or end); with `none`, do nothing."""
         kinds = {AutoOffsetReset.EARLIEST: OffsetKind.EARLIEST, AutoOffsetReset.LATEST: OffsetKind.LATEST}
         kind = kinds.get(self._settings.auto_offset_reset)
         if kind is not None and self._leader is not None:

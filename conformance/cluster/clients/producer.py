@@ -76,7 +76,8 @@ class Sent:
 
 @dataclass
 class Numbered:
-    """A record of an idempotent producer, and its stamps, by the index of the identity in `Producer.identities`."""
+    """A record of an idempotent producer, with its stamps (id, epoch, sequence number). A key of `stamps` is the index
+    of the stamp's identity in `Producer.identities`."""
 
     payload: str
     stamps: dict[int, ProducerStamp]
@@ -140,8 +141,8 @@ class Producer:
 
     @property
     def identities(self) -> tuple[Identity, ...]:
-        """All identities that the producer has had, the present one last. Where only the sequence numbers began at 0
-        again, the identity is repeated."""
+        """All identities that the producer has had, the present one last. If the sequence numbers have begun at 0 again
+        under the same identity, the identity is listed once more."""
         return tuple(self._identities)
 
     @property
@@ -192,7 +193,7 @@ class Producer:
         self.in_transaction = False
 
     def bump_epoch(self) -> None:
-        """Become a new instance with this id and the next epoch, which fences the old instance; sequences restart."""
+        """Become a new instance: the same id, the next epoch, which fences the old instance, and sequences from 0."""
         now = self._identities[-1]
         self._becomes(Identity(now.producer_id, now.producer_epoch + 1))
         self.in_transaction = False

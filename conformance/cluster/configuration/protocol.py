@@ -33,7 +33,7 @@ MOST_BATCHES = 5
 
 
 class Truncation(IntEnum):
-    """How a follower reconciles its log with its leader's; each value includes those before it. Fact sheet 3.3 to 3.5.
+    """How a follower reconciles its log with its leader's; each value includes all earlier ones. Fact sheet 3.3 to 3.5.
 
     ON_FETCH: the follower does not ask where its epochs end; the response to its fetch says where the logs diverge.
     """
@@ -68,7 +68,7 @@ class BrokerStateCheck(IntEnum):
 
 
 class MaximalIsr(Enum):
-    """Whom the high watermark awaits while an ISR change is pending; in Kafka, both ISRs' members. Fact sheet 4.3."""
+    """Which ISR the high watermark waits for while a change is pending: in Kafka, both ISRs. Fact sheet 4.3."""
 
     COMMITTED_AND_PROPOSED = "COMMITTED_AND_PROPOSED"
     COMMITTED = "COMMITTED"
@@ -90,7 +90,7 @@ class EpochBelowFirstEntry(Enum):
 
 
 class FollowerSkip(Enum):
-    """Which announcements a follower ignores, so that its fetcher stays unchanged. Fact sheet 0.2, KAFKA-7164."""
+    """Which announcements of a leader leave a follower's fetcher unchanged. Fact sheet 0.2, KAFKA-7164."""
 
     SAME_LEADER = "SAME_LEADER"
     SAME_LEADER_NEXT_EPOCH = "SAME_LEADER_NEXT_EPOCH"
@@ -106,7 +106,7 @@ class ShrinkRule(Enum):
 
 
 class PositionCheck(Enum):
-    """The fields that a consumer checks in the answer about the end of its last record's epoch. Fact sheet 7, KIP-320.
+    """The fields of an OffsetsForLeaderEpoch response by which a consumer checks its position. Fact sheet 7, KIP-320.
 
     Kafka checks the end offset only; no release has END_OFFSET_AND_EPOCH.
     """

@@ -187,7 +187,7 @@ class CoordinatorContext:
     def write(self, record: GroupRecord, respond: Respond) -> None:
         """Handle a write operation; refuse it if it needs a consumer group and the group is a classic group.
 
-        A conversion first changes the state, and then appends its records, which are large, to a batch of their own.
+        A conversion to a classic group first changes the state, then appends its large records to a separate batch.
         With the mistake KAFKA-20845, the coordinator flushes that batch while the batch is empty, and the flush fails.
         Kafka: CoordinatorWriteEvent.run, append; GroupMetadataManager.convertToClassicGroup. Errors: `ClusterError` for
         a conversion while a batch is open.
@@ -226,8 +226,7 @@ class CoordinatorContext:
             self._complete_up_to(offset)
 
     def _fail_batch(self, error: Errors) -> None:
-        """Revert the state to before the open batch, and answer the batch's writes with the error. Kafka:
-        failCurrentBatch."""
+        """Revert the state to before the open batch; answer the writes in it with `error`. Kafka: failCurrentBatch."""
         if self._bug is not CoordinatorBug.FAILED_FLUSH_KEEPS_STATE:
             self._group = self._written
         failed, self._batch = self._batch, []

@@ -20,7 +20,7 @@ from isrcheck.conformance.cluster.network.records import UNDEFINED_EPOCH, UNDEFI
 
 @dataclass(frozen=True)
 class EpochEntry:
-    """One line of leader-epoch-checkpoint: the epoch's first record has this offset."""
+    """One line of leader-epoch-checkpoint: the first record of the epoch `leader_epoch` has offset `start_offset`."""
 
     leader_epoch: int
     start_offset: int

@@ -56,7 +56,7 @@ class Log:
 
     @property
     def last_stable_offset(self) -> int:
-        """The offset up to which a read_committed consumer may read. Kafka: Log.lastStableOffset."""
+        """The offset below which a read_committed consumer may read. Kafka: Log.lastStableOffset."""
         unstable = self.producers.first_unstable_offset
         if unstable is None or self._bug is Bug.OPEN_TRANSACTION_READ:
             return self.high_watermark

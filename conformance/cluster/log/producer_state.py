@@ -52,8 +52,8 @@ SEQUENCES = 1 << 31
 
 @dataclass(frozen=True)
 class BatchMetadata:
-    """One batch of a producer that the leader remembers: the sequences of its first and its last record, and the offset
-    of its last record."""
+    """One batch of a producer that the leader remembers: the sequence numbers of its first and its last record, and
+    the offset of its last record."""
 
     first_sequence: int
     last_sequence: int
@@ -155,9 +155,9 @@ class ProducerStateManager:
         )
 
     def refusal_of(self, stamp: ProducerStamp, is_from_client: bool = True) -> Errors:
-        """The error for a batch that is not a duplicate; NONE if it may be appended. Kafka: ProducerAppendInfo,
-        checkProducerEpoch; checkSequence as well if a client, and not a coordinator, sends the batch.
-        """
+        """The error for a batch that is not a duplicate; NONE if it may be appended. A batch from a client is
+        checked for epoch and sequence number, a batch from a coordinator for its epoch only. Kafka: ProducerAppendInfo,
+        checkProducerEpoch, checkSequence."""
         entry = self._entries.get(stamp.producer_id)
         if entry is None and not is_from_client:
             return Errors.NONE
@@ -183,8 +183,9 @@ class ProducerStateManager:
     def refusal_of_marker(self, stamp: ProducerStamp, coordinator_epoch: int = 0) -> Errors:
         """The error for a transaction marker; NONE if it may be appended. Kafka: appendEndTxnMarker.
 
-        Fact sheet 6.2, 8.23; KIP-1228; since KAFKA-19999, a repeated marker is appended again, not refused; since
-        KAFKA-20090, a producer that has the highest epoch accepts a marker of that epoch.
+        A marker is refused if its producer epoch or coordinator epoch is too old. With KIP-1228, its producer epoch has
+        to be new, except for a repeated marker since KAFKA-19999, which is appended again, and since KAFKA-20090 for
+        the marker of a producer that has the highest epoch. Fact sheet 6.2, 8.23.
         """
         entry = self._entries.get(stamp.producer_id)
         if entry is None:

@@ -269,7 +269,7 @@ class FileStorage:
         return rows[0][0] if rows else 0
 
     def _write(self, name: str, lines: Sequence[str]) -> None:
-        """Write a temporary file, force it to disk, and rename it. Kafka: CheckpointFile.write."""
+        """Replace the file `name` by way of a temporary file, which is forced to disk. Kafka: CheckpointFile.write."""
         path = self._directory / name
         new = path.with_name(f"{name}.tmp")
         with _said_clearly(path):

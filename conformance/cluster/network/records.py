@@ -30,7 +30,7 @@ class ProducerStamp:
     """The stamp of an idempotent or transactional producer on a batch. KIP-98.
 
     `sequence` counts the records of one producer on this partition from 0; a batch has the sequence of its first
-    record, a marker `NO_SEQUENCE`.
+    record, and a marker has `NO_SEQUENCE`.
     """
 
     producer_id: int

@@ -92,9 +92,10 @@ class TransactionMetadata:
         return self.producer_epoch > LAST_EPOCH
 
     def initialised(self, timeout: int, expected_epoch: int = NO_EPOCH) -> TransactionMetadata | Errors:
-        """The state after an InitProducerId without an open transaction: with the next epoch; or with the present
-        epoch, if the request names the preceding epoch, because the answer to an earlier request was lost (KIP-360). If
-        the request names any other epoch, PRODUCER_FENCED. Kafka: prepareIncrementProducerEpoch."""
+        """The state after an InitProducerId without an open transaction. `expected_epoch` is the epoch that the request
+        names. If it is the present epoch or none, the state has the next epoch; if it is the preceding epoch, the
+        present one, because the answer to an earlier request was lost (KIP-360). Otherwise return PRODUCER_FENCED.
+        Kafka: prepareIncrementProducerEpoch."""
         if expected_epoch not in (NO_EPOCH, self.producer_epoch):
             is_retry = expected_epoch == self.last_producer_epoch
             return self._empty(timeout, self.producer_epoch, expected_epoch) if is_retry else Errors.PRODUCER_FENCED
@@ -224,8 +225,7 @@ class TransactionStateManager:
         self.replicated()
 
     def replicated(self) -> None:
-        """Let the transitions below the high watermark of the coordinator's log take effect. Kafka:
-        updateCacheCallback."""
+        """Let the transitions below the high watermark of the log take effect. Kafka: updateCacheCallback."""
         for transactional_id, each in list(self._pending.items()):
             if each.offset < self._log.high_watermark or self._bug is TransactionBug.PENDING_TAKEN_FOR_DURABLE:
                 del self._pending[transactional_id]
@@ -272,7 +272,8 @@ class TransactionMarkerChannelManager:
 
     @property
     def cancelled(self) -> frozenset[str]:
-        """The decided transactions that no longer wait for any partition, because a partition refused its marker."""
+        """The decided transactions that wait for no partition: one has refused its marker, or all have answered and the
+        end of the transaction is not durable yet."""
         return frozenset(self._answered.keys() - self._unanswered.keys())
 
     @property
@@ -302,7 +303,8 @@ class TransactionMarkerChannelManager:
             self._sent[send(each)] = each
 
     def receive(self, request: int, error: Errors) -> None:
-        """Take a partition's answer to a marker. After any error other than a refusal, the marker is sent again."""
+        """Take a partition's answer to a marker. A refusal cancels all unsent markers of the transaction; after any
+        other error, the marker is queued again."""
         marker = self._sent.pop(request)
         transactional_id = marker.transactional_id
         if error is Errors.NONE or (error in REFUSALS and self._bug is TransactionBug.REFUSED_MARKER_COUNTS):

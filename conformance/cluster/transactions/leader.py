@@ -90,7 +90,7 @@ class TransactionLeader:
 
     @property
     def asked(self) -> tuple[int, ...]:
-        """The leader's requests to the coordinator that have no answer yet, by the number of the message."""
+        """The message numbers of the leader's requests to the coordinator that have no answer yet."""
         return tuple(self._asked)
 
     @property
@@ -123,7 +123,7 @@ class TransactionLeader:
         )
 
     def handle_produce(self, message: Message, request: ProduceRequest) -> None:
-        """Append a record; or, if it begins a transaction here, ask the coordinator first (KIP-890)."""
+        """Append a record; with TXN_VERIFY, ask the coordinator first if it begins a transaction here (KIP-890)."""
         assert request.stamp is not None
         if not self._verifies or self.log.producers.is_ongoing(request.stamp):
             self._append(message, request, None)

@@ -177,6 +177,6 @@ class TransactionalCluster:
         return TransactionCoordinator(*shared, first_epoch=self._first_epoch)
 
     def _committed_offset(self) -> int:
-        """The offset from which the application reads on: that after the last input committed by a transaction."""
+        """The offset from which the application reads on: one above the last input that a transaction has committed."""
         committed = self.leaders[-1].committed
         return int(committed[-1].payload.partition(OF_INPUT)[2]) + 1 if committed else 0

@@ -110,9 +110,8 @@ class QuorumController:
     # Requests of brokers
 
     def receive(self, message: Message) -> None:
-        """Handle AlterPartition, a heartbeat, or the report of a directory. A process other than the registered
-        process changes nothing (STALE_BROKER_EPOCH).
-        """
+        """Handle AlterPartition, a heartbeat, or the report of a directory. A request from a process other than the
+        broker's registered process changes nothing (STALE_BROKER_EPOCH)."""
         broker, process, request = message.source, message.source_process, message.payload
         assert isinstance(broker, int), f"{message}: this is a defect of the cluster"
         is_known = process == self.image.brokers[broker].broker_epoch
@@ -173,10 +172,10 @@ class QuorumController:
             )
 
     def register(self, broker: int, *, was_clean: bool = False) -> None:
-        """Register a broker process that has started. With KIP-966, a broker leaves ISR and ELR unless its earlier
-        process shut down cleanly (`was_clean`). Every other broker leaves the ISR, as if it were fenced first, except
-        in releases that do not notice a quick restart (RESTART_BEFORE_FENCING). Kafka: registerBroker. Errors: as for
-        `must_accept`."""
+        """Register a broker process that has started. With KIP-966, the broker leaves ISR and ELR unless its earlier
+        process shut down cleanly (`was_clean`). After a clean shutdown, or before KIP-966, it leaves only the ISR, as
+        if it were fenced first; in releases that do not notice a quick restart (RESTART_BEFORE_FENCING), it leaves
+        neither. Kafka: registerBroker. Errors: as for `must_accept`."""
         self.must_accept(broker)
         if self._switches.ELR and not (was_clean and self.image.brokers[broker].is_registered):
             self.replication.distrust(broker)
@@ -242,9 +241,9 @@ class QuorumController:
     # Elections that an administrator, or a driver, asks for
 
     def elect(self, kind: Election, candidate: int) -> None:
-        """Hold an election. A preferred election elects the first replica; an unclean election the first active
-        replica; a fail-over fences the leader. Errors: `ClusterError` if the candidate does not win the election.
-        """
+        """Hold an election. A preferred election elects the first replica; an unclean election, the first active
+        replica; a fail-over fences the leader, and elects the first replica that can lead. Errors: `ClusterError` if
+        the candidate does not win the election."""
         leader = self.image.partition.leader
         if kind is Election.FAIL_OVER:
             if leader is None or leader == candidate:

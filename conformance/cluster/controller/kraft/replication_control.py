@@ -135,7 +135,7 @@ class PartitionChange:
 
     def _elr(self) -> frozenset[int]:
         """The new ELR: members of the former ISR or ELR, even if they are no longer replicas, stay eligible until the
-        ISR is large enough. Kafka: maybePopulateTargetElr."""
+        ISR has `min_isr` members. Kafka: maybePopulateTargetElr."""
         if not self.knows_elr:
             return self.partition.elr
         if len(self.target_isr) >= self.min_isr:
@@ -147,10 +147,10 @@ class PartitionChange:
         return trusted - self.target_isr
 
     def _elected(self, elr: frozenset[int]) -> tuple[int | None, bool]:
-        """Return the new leader (None if no broker can lead), and whether this leader may lack records. A valid leader
-        stays, except in a preferred election. Without a valid leader, the first valid broker in assignment order leads,
-        or the last known leader if ISR and ELR are empty.
-        """
+        """Return the new leader (None if no broker can lead), and whether this leader may lack records. The new
+        leader is the first that can lead: in a preferred election, the first replica; the present leader; the replicas
+        in assignment order (all these only if `_is_valid`); the last known leader, if ISR and ELR are empty; in an
+        unclean election, the first active replica."""
         order, leader = self.target.replicas, self.partition.leader
         if self.election is Election.PREFERRED and self._is_valid(order[0], elr):
             return order[0], False
@@ -318,8 +318,7 @@ class ReplicationControl:
             self.write(self.change(removed=broker))
 
     def distrust(self, broker: int) -> None:
-        """Remove from ISR and ELR a broker that registers after an unclean shutdown. Kafka:
-        handleBrokerUncleanShutdown."""
+        """A broker that registers after an unclean shutdown leaves ISR and ELR. Kafka: handleBrokerUncleanShutdown."""
         if self._switches.ELR and broker in self.partition.isr | self.partition.elr:
             self.write(self.change(removed=broker, unclean=frozenset({broker})))
 
@@ -332,7 +331,7 @@ class ReplicationControl:
             self.write(self.change(removed=broker, unclean=scrapped))
 
     def elect_if_leaderless(self) -> None:
-        """After a broker has become active: elect it if the partition has no leader and the broker may lead."""
+        """Elect a leader if the partition has none and a broker can lead. Called when a broker has become active."""
         if self.partition.leader is None:
             self.write(self.change())
 
@@ -419,8 +418,8 @@ class ReplicationControl:
         knows_elr: bool | None = None,
         changes_directory: bool = False,
     ) -> PartitionRegistration | None:
-        """The partition's record after a change; None if nothing changes. The broker `removed` leaves the ISR and
-        cannot lead. Errors: as for `may_lead`."""
+        """The partition's record after the change that the arguments describe; None if nothing changes. The broker
+        `removed` leaves the ISR and cannot lead. Errors: as for `may_lead`."""
         now = self.partition
         return PartitionChange(
             partition=now,
