@@ -27,7 +27,7 @@ from isrcheck.models.kafka.failures.catalogue import ChangeKind, Failure, pairs
 
 
 def case_of(cluster: Cluster) -> Case:
-    """Return the `Case` of a cluster; if its generation has no model, the case has the nearest modelled generation."""
+    """Return the `Case` of a cluster; if its generation has no model, then that of the nearest modelled generation."""
     generation, producer, replicas = cluster.generation, cluster.producer, cluster.replication_factor.value
     case = Case(generation.protocol, tuple(sorted(generation.switches.items())))
     transactions: dict[str, str] = {}
@@ -120,15 +120,15 @@ FIELDS = {
 
 
 def fields_of(change: KnownChange) -> set[str]:
-    """Return the fields of a `Case` that a change from the library of known failures sets; empty for a repair."""
+    """Return the fields of a `Case` that a change from the library of known failures sets; empty if it repairs code."""
     if change.kind is not ChangeKind.SETTING:
         return set()
     return {FIELDS[entry] for entry in pairs(change.change) if entry in FIELDS}
 
 
 def groups(case: Case, most: int = 2) -> Iterator[list[Change]]:
-    """Yield the changes that `_makes_sense` accepts, of up to `most` settings, in lists of equal `size`, smallest
-    first, which is the order in which they are tried."""
+    """Yield lists of changes that have the same `Change.size`, the smallest first, as they are tried: all changes of up
+    to `most` settings that `_makes_sense` accepts."""
     settings = list(_settings(case))
     for count in range(1, most + 1):
         changes = [
@@ -209,7 +209,7 @@ def why_open(finding: Finding) -> str:
 
 
 def about_brokers(findings: Mapping[Question, Finding], topic: Topic) -> list[Finding]:
-    """Return the findings for a topic, by the number of brokers that are down (WRITES, READS) or lost (SURVIVES)."""
+    """Return the findings for WRITES, READS or SURVIVES (`topic`), sorted by the number of brokers down or lost."""
     return [findings[question] for question in sorted(findings) if question.topic is topic]
 
 

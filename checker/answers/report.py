@@ -114,7 +114,7 @@ OPERATIONS = (
 
 
 def claim(case: Case, finding: Finding) -> str:
-    """Return the remark that KIP-966 claims to survive a fault; empty without ELR, or if a record may be lost."""
+    """Return the remark that a fault is survived, as KIP-966 claims; empty without ELR, or if a record may be lost."""
     if not case.has_elr or finding.fails or not finding.is_known:
         return ""
     return ", as eligible leader replicas claim (KIP-966)"
@@ -272,8 +272,8 @@ def _change_rows(answer: Answer) -> Iterator[tuple[str, str]]:
 
 
 def _more_defects(answer: Answer, tried: Tried) -> list[str]:
-    """The numbers of the known defects that can lose records only after the change: without acks=all a producer has no
-    promise that a defect could break."""
+    """The numbers of the known defects that can lose records only after the change. There are some if the change sets
+    acks=all: without it, the producer has no promise that a defect could break."""
     release, changed = answer.cluster.release, tried.change.of(answer.case)
     before = defects_of(answer.case, release)
     new = [named(question.name) for question in defects_of(changed, release) if question not in before]

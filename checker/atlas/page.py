@@ -76,7 +76,7 @@ class View:
     settings: Sequence[SettingColumn]
 
     def label(self, status: Status) -> str:
-        """How this table calls a status of its rows, in a few words."""
+        """What this table calls a status of its rows, in a few words."""
         return {
             Status.FAILS: self.kind.fails,
             Status.DEFECTS: "Known defects",
@@ -198,8 +198,8 @@ def _choice(heading: str, title: str, name: str, options: Sequence[tuple[str, st
 
 
 def _data(view: View, spelling: Spelling) -> dict[str, object]:
-    """The data for the script: each text, link to a failure and cell once, and the rows. A row has its status, its
-    values of the settings, and the numbers of its texts and cells."""
+    """The data for the script: all texts, all links to failures, all cells (each once), and the rows. A row has its
+    status, its values of the settings, and the numbers of its texts and cells."""
     # Numbers for values, each value once, in the order in which they are first named.
     texts, marks, cells = (defaultdict[object, int](itertools.count().__next__) for _ in range(3))
     rows = [

@@ -54,7 +54,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Table:
-    """The file of a model: its cases, and its columns: properties, and settings whose least value is recorded."""
+    """The file of a model: its cases and its columns (properties, and settings whose least value is recorded)."""
 
     name: str
     columns: tuple[str, ...]

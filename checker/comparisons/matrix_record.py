@@ -92,7 +92,8 @@ class RecordedRun:
         return EXHAUSTED if self.states is None else f"{EXHAUSTED}, {counted(self.states, 'state')}"
 
     def limits(self, left: Limits, runs_left: int) -> Limits:
-        """Return the limits for this run: its share of the time in `left`, and the depth of `left` or of the record."""
+        """Return the limits for this run: its share of the time of `left`; the depth of `left`, else the recorded
+        depth."""
         depth = self.explored if left.depth is None else left.depth
         seconds = None if left.seconds is None else left.seconds / runs_left
         return replace(left, depth=depth, seconds=seconds)

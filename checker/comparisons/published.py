@@ -257,7 +257,7 @@ class SearchedRow:
 
     @property
     def broken(self) -> list[str]:
-        """A list with the violated implicit property (`deadlock`, `in_range`), if any; TLC does not check these."""
+        """The first violated implicit property (`deadlock`, `in_range`), if any, in a list; empty if undecided."""
         violated = [prop.name for prop in (DEADLOCK, IN_RANGE) if prop.name in self.run.exploration.findings]
         return [] if self.is_undecided else violated[:1]
 

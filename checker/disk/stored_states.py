@@ -132,7 +132,8 @@ class KnownStates:
         assert entered == self.count, "no cluster is as long as the spare slots"
 
     def keep_newest(self, count: int) -> None:
-        """Forget all but the newest `count` states: at most half of all, among them every candidate (see `first`)."""
+        """Forget all but the newest `count` states, which are at most half of all and include all candidates (see
+        `first`)."""
         gone = self.count - count
         assert 0 <= gone <= self.first
         assert gone >= count, "the states that move must not overlap their new places"
@@ -449,7 +450,8 @@ class StoredStates:
             self._written = self.known.count
 
     def _seal(self, is_loading: bool = False) -> None:
-        """Write the states that are in no file as a sorted run, and forget the older half of the states in memory."""
+        """Write the states that are in no file as a sorted run, and forget the older half of the states in memory.
+        While a resumed search fills the memory (`is_loading`), `sealed` stays."""
         known = self.known
         self.flush()
         if not known.marks[: known.first].all():
