@@ -27,7 +27,7 @@ from isrcheck.models.kafka.failures.catalogue import ChangeKind, Failure, pairs
 
 
 def case_of(cluster: Cluster) -> Case:
-    """Return the `Case` of a cluster; if its generation has no model, then that of the nearest modelled generation."""
+    """Return the `Case` of a cluster, with the nearest modelled generation if the cluster's own has no model."""
     generation, producer, replicas = cluster.generation, cluster.producer, cluster.replication_factor.value
     case = Case(generation.protocol, tuple(sorted(generation.switches.items())))
     transactions: dict[str, str] = {}
@@ -242,7 +242,7 @@ class Tried:
 
 @dataclass(frozen=True)
 class Exposure:
-    """A known failure of the cluster's release, and whether it can happen with the cluster's settings (the case)."""
+    """A known failure of the cluster's release, and whether it can happen with the cluster's settings (its `Case`)."""
 
     failure: Failure
     finding: Finding
@@ -340,7 +340,7 @@ class Answer:
 
     @property
     def exposed(self) -> list[Exposure]:
-        """The known defects that can happen here without a loss of power or disk, those that lose records first."""
+        """The known defects that can happen here without a loss of power or disk; those that lose records come first."""
         shown = [exposure for exposure in self.exposures if not exposure.is_of_disks and exposure.is_shown]
         return sorted(shown, key=lambda exposure: not exposure.loses_records)
 
@@ -377,7 +377,7 @@ class Answer:
 
     @property
     def why_unknown(self) -> str | None:
-        """Why there is no answer for this cluster, before or after the searches; None if there is an answer."""
+        """Why there is no answer for this cluster: no search can give one, or none did; None if there is an answer."""
         if self.why_undecidable is not None:
             return self.why_undecidable
         return self._why_open if self.nearest is Kind.UNKNOWN else None

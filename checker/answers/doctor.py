@@ -239,7 +239,7 @@ def _tried(change: Change, case: Case, asking: Asking, share: float) -> Tried:
 
 
 def _smallest(changes: Iterable[Change]) -> list[Change]:
-    """Return, for each combination of settings that the changes set, the first change that sets it."""
+    """Return, of the changes that set the same combination of settings (to different values), only the first."""
     first: dict[tuple[str, ...], Change] = {}
     for change in changes:
         first.setdefault(tuple(setting.key for setting in change.settings), change)
@@ -489,7 +489,7 @@ def _traces(options: Options, answers: Sequence[Answer]) -> tuple[dict[Path, str
 
 
 def _histories(answer: Answer) -> Iterator[tuple[str, History]]:
-    """Yield the histories of an answer, each with what it shows: a loss, or the title of a known failure."""
+    """Yield the histories of an answer, each after what it shows: a loss, or the title of a known failure."""
     findings = [(shows, answer.findings.get(Question(topic))) for topic, shows in SHOWN.items()]
     findings[1:1] = [
         (f"{exposure.failure.number} {exposure.failure.title}", exposure.finding) for exposure in answer.exposed

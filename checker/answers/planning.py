@@ -97,7 +97,7 @@ def written(instance: Instance) -> str:
 
 
 def search_of(says: str, instance: Instance, prop: str, depth: int | None = None, **fields: Any) -> Search:
-    """Return the search of an instance for a failure of `prop`; `says` names faults, `fields` has its other fields."""
+    """Return the search of an instance for a failure of `prop`; `says` names the faults, `fields` are further fields."""
     return Search(says, instance.model.name, instance.protocol.name, written(instance), prop, depth, **fields)
 
 
@@ -144,7 +144,7 @@ def _repairs() -> tuple[Mapping[tuple[str, int], int], frozenset[str]]:
 
 
 def repairs(protocol: str, values: Mapping[str, int]) -> dict[str, int]:
-    """Return the repaired values of a generation's mistaken switches; `values` replace some values of the generation."""
+    """Return the repaired values of a generation's mistaken switches; `values` replace values of the generation."""
     present = dict(MODEL.instance(protocol).configuration.items()) | dict(values)
     repaired_values = {switch: _repairs()[0].get((switch, value)) for switch, value in present.items()}
     return {
@@ -278,7 +278,7 @@ def settings_of(case: Case, replicas: int) -> dict[str, int]:
 
 
 def with_replicas(search: Search, case: Case, replicas: int, least: int | None = None) -> Search:
-    """Return the search with a note on why it answers for a case with more replicas; `least` is the search's min ISR."""
+    """Return the search with a note why it answers for a case with more replicas; `least` is the search's min ISR."""
     rule, says = instead_of(case, replicas, case.min_insync_replicas if least is None else least)
     return replace(search, says=search.says + says, rule=rule)
 
@@ -578,9 +578,9 @@ def searches_of_defect(case: Case, name: str) -> list[Search] | str:
 
 
 def bounds_for(failure: Failure, protocol: str) -> list[Bounds]:
-    """Return the bounds with which to search a failure in the generation `protocol`; empty if none fit. Bounds of the
-    library fit if their generation changes the ISR in the same way (Family); of several such generations, the last one
-    up to `protocol` counts, or else the first."""
+    """Return the bounds with which to search a failure in the generation `protocol`; empty if none fit. The library has
+    bounds for some generations: they fit if that generation changes the ISR in the same way (Family); of several such
+    generations, the last one up to `protocol` counts, or else the first."""
     history = failure.history
     assert history is not None
     order = list(registry.load(history.model)[0].protocols)

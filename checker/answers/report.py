@@ -45,7 +45,7 @@ class Now:
     under_replicated: tuple[Partition, ...] = ()
 
     def lines(self) -> Iterator[str]:
-        """Yield a line for each trouble: no leader, writes refused, or only one replica in sync for new records."""
+        """Yield a line for each kind of trouble: no leader; writes refused; new records on only one replica."""
         if self.without_leader:
             until = _who_can_lead(self.without_leader)
             yield f"{_have(self.without_leader, 'no leader')}: nothing can be written or read until {until}"
@@ -318,7 +318,7 @@ def _avoid(exposure: Exposure, answer: Answer) -> str:
 
 
 def _repair(failure: Failure, answer: Answer) -> str:
-    """Return the nearest release that repairs a failure; empty if none does, or if this release lacks the failure."""
+    """Return a remark on the next release that repairs a failure; empty if none does, or if the cluster's lacks it."""
     release = answer.cluster.release
     if not failure.repaired or not is_in(failure, release):
         return ""

@@ -183,7 +183,7 @@ def combinations(case: Case, values: Mapping[str, Sequence[Any]]) -> Iterator[Ca
 
 
 def axes(cluster: ReleasedCluster) -> dict[str, tuple[Any, ...]]:
-    """The settings that vary in the atlas, each with its values in a release."""
+    """The settings that vary in the atlas, each with the values that it has there for a release."""
     either = (True, False)
     in_flight = (1,) if dict(cluster.case.numbering)["remembered_batches"] == 1 else (1, 5)
     return {

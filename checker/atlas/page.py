@@ -86,7 +86,7 @@ class View:
 
 
 def with_filters(view: View, kinds: Sequence[Kind], facts: Facts) -> Page:
-    """Make the page of a table with filters; it has links to all tables, `kinds`."""
+    """Make the page of a table with filters; it has links to the tables of all `kinds`."""
     spelling = Spelling(view.lines, view.settings)
     link = element("a", "all rows on one page", href=WHOLE + view.kind.file)
     until_script = [element("th", "The filters need JavaScript; without it, see ", link, class_="fact")]
@@ -97,7 +97,7 @@ def with_filters(view: View, kinds: Sequence[Kind], facts: Facts) -> Page:
 
 
 def whole(view: View, kinds: Sequence[Kind], facts: Facts) -> Page:
-    """Make the page of a table with all rows, which needs no script; it has links to all tables, `kinds`."""
+    """Make the page of a table with all rows, which needs no script; it has links to the tables of all `kinds`."""
     spelling = Spelling(view.lines, view.settings)
     rows = (_row(view, row, spelling) for row in view.rows)
     return _page(view, kinds, facts, [element("main", _table(view, rows))])

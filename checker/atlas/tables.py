@@ -228,7 +228,7 @@ def _grouped(kind: Kind, clusters: Sequence[ReleasedCluster]) -> list[tuple[str,
 
 def _name(group: Sequence[ReleasedCluster], clusters: Sequence[ReleasedCluster]) -> str:
     """The name of a group: its releases, oldest first, for each mode (ZooKeeper, KRaft). A range has every release of
-    its mode between its ends. The mode is named only if the other mode has releases of the range, too."""
+    its mode between its ends. The mode is named only if the other mode has some of these releases, too."""
     modes: dict[str, list[str]] = {}
     is_named = False
     for mode in dict.fromkeys(cluster.mode for cluster in group):
@@ -307,7 +307,7 @@ ALLOWED = "your settings allow this"
 
 
 class Grave(IntEnum):
-    """How grave an answer is, the worst first; the pages have a colour for each of these."""
+    """How grave an answer is: the members are in order, the worst first; the pages have a colour for each."""
 
     BROKEN = 0
     ALLOWED = 1
@@ -486,7 +486,7 @@ class Cell:
 
 
 class Status(Enum):
-    """The answer of a row as a whole, the worst first; each value is its name in the address of a page."""
+    """The answer of a row as a whole, the worst first; each value is the answer's name in the address of a page."""
 
     FAILS = "can-fail"
     DEFECTS = "defects"

@@ -228,7 +228,7 @@ def _hidden(settings: Settings, least: LeastIsr) -> dict[tuple[Role, str], str]:
 
 
 def _mode_lines(versions: Versions) -> Iterator[Setting[Any]]:
-    """Yield settings that show who keeps the metadata (ZooKeeper or KRaft), except the agreed version (a key)."""
+    """Yield settings that show who keeps the metadata (ZooKeeper or KRaft), except that of the agreed version."""
     mode = f"metadata is kept by {'controllers (KRaft)' if versions.has_kraft else 'ZooKeeper'}"
     for given in versions.decisive:
         meaning = mode

@@ -147,7 +147,7 @@ _FIRST_WORDS = (
 
 
 class Reader:
-    """Reads one file line by line into `Contents`; a heading of kafka-configs is for the settings below it."""
+    """Reads one file line by line into `Contents`; a heading of kafka-configs says whose the settings below it are."""
 
     def __init__(self, path: Path, contents: Contents) -> None:
         self.path = path

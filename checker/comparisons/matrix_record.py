@@ -105,7 +105,7 @@ class RecordedRun:
 
 
 class Match(Enum):
-    """Whether a verdict is as recorded; the gravest difference comes first."""
+    """Whether a verdict is as recorded; the members are in order, the gravest difference first."""
 
     NEW = "not recorded"
     MISSING = "recorded, but not found"
@@ -242,7 +242,7 @@ def has_other_states(record: RecordedRun, run: Run) -> bool:
 
 
 def worst(records: Sequence[RecordedRun], pairs: Sequence[Pair]) -> Match:
-    """Return the gravest result of all comparisons; a recorded run that is not among `pairs` counts as undecided."""
+    """Return the gravest `Match` of all comparisons; a recorded run that is not among `pairs` counts as undecided."""
     matches = {match for record, run in pairs for match in judged(record, run)}
     if any(has_other_states(record, run) for record, run in pairs):
         matches.add(Match.MISSING)
