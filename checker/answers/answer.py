@@ -99,7 +99,7 @@ class Change:
 
     @property
     def how(self) -> str:
-        """Who has to change the setting, and whether the change takes effect at once."""
+        """Who has to change each setting, and whether the change takes effect at once."""
         return "; ".join(dict.fromkeys(setting.how for setting in self.settings))
 
     def of(self, case: Case) -> Case:
@@ -340,7 +340,7 @@ class Answer:
 
     @property
     def exposed(self) -> list[Exposure]:
-        """The known defects that can happen here without a loss of power or disk; those that lose records come first."""
+        """The known defects that can happen here without a loss of power or disk; those that lose records are first."""
         shown = [exposure for exposure in self.exposures if not exposure.is_of_disks and exposure.is_shown]
         return sorted(shown, key=lambda exposure: not exposure.loses_records)
 

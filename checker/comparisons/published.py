@@ -37,7 +37,7 @@ ORBITS = AskedReduction(is_sought=True, dead=False)
 
 @dataclass(frozen=True)
 class Row:
-    """A model of a certain size, with TLC's figures and the figures that isrcheck must find; both map names to text."""
+    """A model of a certain size, with TLC's figures and those that isrcheck must find, each as text by its name."""
 
     target: str
     """The name of the model on the command line."""
