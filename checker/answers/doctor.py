@@ -417,7 +417,7 @@ SHOWN = {
 
 
 def run(options: Options, opening: OpenSession) -> CommandResult:
-    """Answer for every distinct configuration in the files. Raises UsageError for bad input."""
+    """Answer the questions about every distinct configuration in the files. Raises UsageError for bad input."""
     budget = Budget(options.limits.seconds, 0, opening.began)
     answerer = answerer_of(options, opening, lambda: budget.left)
     reading = _read(options)

@@ -270,7 +270,7 @@ TableComparison = Comparison[Row, SearchedRow]
 
 
 def run(options: Options, session: SearchSession) -> CommandResult:
-    """Search the model of every row of the recorded figures, and compare."""
+    """Search the model of every row of the recorded figures, and compare its figures with the recorded ones."""
     whole, blocks, closing = TableComparison(), list[str](), ""
     for figures in TABLES[options.form.name]:
         if whole.is_interrupted:

@@ -1,4 +1,4 @@
-"""`check compare-schemes`: searches how many failures schemes of replication tolerate, and compares with the record.
+"""`check compare-schemes`: finds by search how many failures schemes of replication tolerate; compares with a record.
 
 In:  `Options`, and a session; the model `quorum_schemes` (models/quorum/schemes.py).
 Out: a `CommandResult`; with --csv, a file like that of the recorded rows (models/quorum/schemes.csv).

@@ -325,7 +325,7 @@ class Level:
         return kept
 
     def by_steps(self, steps: int) -> NDArray[np.int64]:
-        """For each step number, how many states of the level that step discovered."""
+        """How many states of the level each step discovered; the position in the array is the number of the step."""
         counts: NDArray[np.int64] = np.zeros(steps, np.int64)
         for at in range(0, self.count, PIECE):
             counts += np.bincount(self.steps.part(at, min(PIECE, self.count - at)), minlength=steps)
@@ -400,7 +400,7 @@ class StoredStates:
         return self.group_start + self.known.count - self.known.first
 
     def found_by(self, first: int, steps: int) -> NDArray[np.int64]:
-        """For each step number, how many states that step discovered; the `first` initial states do not count."""
+        """How many states each step discovered, by the number of the step; the `first` initial states do not count."""
         assert steps == len(self.by_steps)
         assert not self.levels or first == self.levels[0].count or not first
         return self.by_steps
