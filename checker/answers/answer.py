@@ -27,7 +27,7 @@ from isrcheck.models.kafka.failures.catalogue import ChangeKind, Failure, pairs
 
 
 def case_of(cluster: Cluster) -> Case:
-    """Return the `Case` of a cluster; if its generation has no model, the case has the nearest modelled generation."""
+    """Return the `Case` of a cluster, with the nearest modelled generation if the cluster's own has no model."""
     generation, producer, replicas = cluster.generation, cluster.producer, cluster.replication_factor.value
     case = Case(generation.protocol, tuple(sorted(generation.switches.items())))
     transactions: dict[str, str] = {}
@@ -99,7 +99,7 @@ class Change:
 
     @property
     def how(self) -> str:
-        """Who has to change the setting, and whether the change takes effect at once."""
+        """Who has to change each setting, and whether the change takes effect at once."""
         return "; ".join(dict.fromkeys(setting.how for setting in self.settings))
 
     def of(self, case: Case) -> Case:
@@ -120,15 +120,15 @@ FIELDS = {
 
 
 def fields_of(change: KnownChange) -> set[str]:
-    """Return the fields of a `Case` that a change from the library of known failures sets; empty for a repair."""
+    """Return the fields of a `Case` that a change from the library of known failures sets; empty if it repairs code."""
     if change.kind is not ChangeKind.SETTING:
         return set()
     return {FIELDS[entry] for entry in pairs(change.change) if entry in FIELDS}
 
 
 def groups(case: Case, most: int = 2) -> Iterator[list[Change]]:
-    """Yield the changes that `_makes_sense` accepts, of up to `most` settings, in lists of equal `size`, smallest
-    first, which is the order in which they are tried."""
+    """Yield lists of changes that have the same `Change.size`, the smallest first, as they are tried: all changes of up
+    to `most` settings that `_makes_sense` accepts."""
     settings = list(_settings(case))
     for count in range(1, most + 1):
         changes = [
@@ -209,7 +209,7 @@ def why_open(finding: Finding) -> str:
 
 
 def about_brokers(findings: Mapping[Question, Finding], topic: Topic) -> list[Finding]:
-    """Return the findings for a topic, by the number of brokers that are down (WRITES, READS) or lost (SURVIVES)."""
+    """Return the findings for WRITES, READS or SURVIVES (`topic`), sorted by the number of brokers down or lost."""
     return [findings[question] for question in sorted(findings) if question.topic is topic]
 
 
@@ -242,7 +242,7 @@ class Tried:
 
 @dataclass(frozen=True)
 class Exposure:
-    """A known failure of the cluster's release, and whether it can happen with the cluster's settings (the case)."""
+    """A known failure of the cluster's release, and whether it can happen with the cluster's settings (its `Case`)."""
 
     failure: Failure
     finding: Finding
@@ -340,7 +340,7 @@ class Answer:
 
     @property
     def exposed(self) -> list[Exposure]:
-        """The known defects that can happen here without a loss of power or disk, those that lose records first."""
+        """The known defects that can happen here without a loss of power or disk; those that lose records are first."""
         shown = [exposure for exposure in self.exposures if not exposure.is_of_disks and exposure.is_shown]
         return sorted(shown, key=lambda exposure: not exposure.loses_records)
 
@@ -377,7 +377,7 @@ class Answer:
 
     @property
     def why_unknown(self) -> str | None:
-        """Why there is no answer for this cluster, before or after the searches; None if there is an answer."""
+        """Why there is no answer for this cluster: no search can give one, or none did; None if there is an answer."""
         if self.why_undecidable is not None:
             return self.why_undecidable
         return self._why_open if self.nearest is Kind.UNKNOWN else None

@@ -69,7 +69,7 @@ Expected = tuple[Case, Question, float]
 
 
 class Answerer(Protocol):
-    """Answers questions about cases, by search or from the record of the atlas; questions may be announced first."""
+    """Answers questions about cases, by search or from the record; searches may begin early (`expect`)."""
 
     def expect(self, questions: Sequence[Expected], limits: Limits, reserve: float, part: float) -> None:
         """Begin the searches for these questions, in this order, if several can run side by side. The questions, and
@@ -125,7 +125,7 @@ class Asking:
         return finding
 
     def availability(self, case: Case) -> dict[Question, Finding]:
-        """Return the findings on whether writes and reads work with 0, 1, ... brokers down, by question."""
+        """Return, for each question whether writes or reads work with 0, 1, ... brokers down, its finding."""
         return {question: self.ask(case, question) for question in _about_brokers(case)}
 
 
@@ -239,7 +239,7 @@ def _tried(change: Change, case: Case, asking: Asking, share: float) -> Tried:
 
 
 def _smallest(changes: Iterable[Change]) -> list[Change]:
-    """Return, for each combination of settings that the changes set, the first change that sets it."""
+    """Return, of the changes that set the same combination of settings (to different values), only the first."""
     first: dict[tuple[str, ...], Change] = {}
     for change in changes:
         first.setdefault(tuple(setting.key for setting in change.settings), change)
@@ -297,7 +297,7 @@ def answerer_of(options: Options, opening: OpenSession, left: Callable[[], float
 
 
 def budgets_of(settings: Sequence[str]) -> dict[str, int]:
-    """Read budgets (numbers of faults, sizes) from `--set NAME=VALUE`. Raises UsageError for another entry or value."""
+    """Read budgets (numbers of faults, sizes) from `--set NAME=VALUE`. Raises UsageError for a bad NAME or VALUE."""
     if not settings:
         return {}
     from isrcheck.models.kafka.generations import MODEL  # here, for few commands raise budgets
@@ -340,8 +340,8 @@ class FromTheAtlas:
         self.searches.close()
 
     def _find(self, case: Case, question: Question, limits: Limits) -> Finding | None:
-        """The recorded answer, looked up once; None if no answer is recorded, or if the limits have a depth (--bound),
-        which needs a search."""
+        """The recorded answer, read once; None if no answer is recorded, or if the limits have a depth (--bound), to
+        which only a search can keep."""
         if limits.depth is not None:
             return None
         if (case, question) not in self._findings:
@@ -417,7 +417,7 @@ SHOWN = {
 
 
 def run(options: Options, opening: OpenSession) -> CommandResult:
-    """Answer for every distinct configuration in the files. Raises UsageError for bad input."""
+    """Answer the questions about every distinct configuration in the files. Raises UsageError for bad input."""
     budget = Budget(options.limits.seconds, 0, opening.began)
     answerer = answerer_of(options, opening, lambda: budget.left)
     reading = _read(options)
@@ -456,7 +456,7 @@ def run(options: Options, opening: OpenSession) -> CommandResult:
 
 
 def _read(options: Options) -> Reading:
-    """Read the cluster from the command's files; one without a role (broker, ...) may be the output of a Kafka tool."""
+    """Read the cluster from the command's files; a file without a role (broker, ...) may be output of a Kafka tool."""
     cluster = options.cluster
     files, described = [], list(cluster.describe)
     words = [options.model.target, *options.model.rest] if options.form.name == DOCTOR else []
@@ -471,8 +471,8 @@ def _read(options: Options) -> Reading:
 
 
 def _traces(options: Options, answers: Sequence[Answer]) -> tuple[dict[Path, str], str]:
-    """Write the histories of a single answer as trace files, only with --details, --fresh, --out or --report, as this
-    needs the model. Return the files, each with what it shows, and an error text if one could not be written."""
+    """With --details, --fresh, --out or --report only, as this loads the model: write the histories of a single answer
+    as trace files. Return what each file shows, and an error text if one cannot be written, else empty."""
     is_asked = options.output.details or options.cluster.fresh or "--out" in options.words or options.own.get("report")
     if len(answers) != 1 or not is_asked:
         return {}, ""
@@ -489,7 +489,7 @@ def _traces(options: Options, answers: Sequence[Answer]) -> tuple[dict[Path, str
 
 
 def _histories(answer: Answer) -> Iterator[tuple[str, History]]:
-    """Yield the histories of an answer, each with what it shows: a loss, or the title of a known failure."""
+    """Yield the histories of an answer, each after what it shows: a loss, or the title of a known failure."""
     findings = [(shows, answer.findings.get(Question(topic))) for topic, shows in SHOWN.items()]
     findings[1:1] = [
         (f"{exposure.failure.number} {exposure.failure.title}", exposure.finding) for exposure in answer.exposed

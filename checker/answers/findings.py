@@ -190,7 +190,7 @@ def is_open(failure: Failure, finding: Finding) -> bool:
 
 
 def without_search(word: Word, why: str) -> Finding:
-    """The finding of a question that was not searched: no model expresses it (n/a), or it was left out (UNDECIDED)."""
+    """The finding of a question without a search: `word` is n/a if no model can express it, UNDECIDED if left out."""
     return Finding(word, "", None, None, (), why)
 
 
@@ -247,7 +247,7 @@ def _why_vacuous(search: Search, result: Result) -> str:
 
 @cache
 def instance_of(model: str, protocol: str, configuration: str) -> Instance:
-    """The instance of a model with these entries, given as on the command line. Raises UsageError for a wrong entry."""
+    """The instance of a model with the entries in `configuration`. Raises UsageError for an entry that is wrong."""
     loaded, _ = registry.load(model)
     texts = pairs(configuration)
     for name in texts:

@@ -82,7 +82,7 @@ def family(protocol: str, model: str = KAFKA) -> Family:
 
 
 def numbers(model: Model, texts: Mapping[str, str]) -> dict[str, int]:
-    """Return, by name, the number that the model has for each entry whose value is given as text. Raises UsageError."""
+    """Return the number that the model has for each entry in `texts`. Raises UsageError for a text that is no value."""
     return {name: parse(name, model.entries[name], text) for name, text in texts.items()}
 
 
@@ -97,7 +97,7 @@ def written(instance: Instance) -> str:
 
 
 def search_of(says: str, instance: Instance, prop: str, depth: int | None = None, **fields: Any) -> Search:
-    """Return the search of an instance for a failure of `prop`; `says` names faults, `fields` has its other fields."""
+    """Return the search of an instance for a failure of `prop`; `says` names faults, `fields` has further fields."""
     return Search(says, instance.model.name, instance.protocol.name, written(instance), prop, depth, **fields)
 
 
@@ -109,7 +109,7 @@ def of_instance(search: Search, instance: Instance, **changes: Any) -> Search:
 
 @cache
 def mistakes(name: str) -> Mapping[tuple[str, int], int]:
-    """Return the repaired value of each (switch, mistaken value) that a known failure has and its repairs change."""
+    """Return the repaired value for each (switch, mistaken value) of the failure `name` that its repairs change."""
     failure = named(name)
     history, repaired_values = failure.history, dict[tuple[str, int], int]()
     if history is None or history.model not in (KAFKA, LIVENESS):
@@ -129,7 +129,7 @@ def _is_repaired_by_generation(failure: Failure) -> bool:
 
 @cache
 def _repairs() -> tuple[Mapping[tuple[str, int], int], frozenset[str]]:
-    """Return the `mistakes` that are repaired by switches, and the switches that a later generation repairs."""
+    """Return the `mistakes` that switches repair; and the mistaken switches that a later generation repairs."""
     switches: dict[tuple[str, int], int] = {}
     by_generation: set[str] = set()
     for failure in failures():
@@ -144,7 +144,7 @@ def _repairs() -> tuple[Mapping[tuple[str, int], int], frozenset[str]]:
 
 
 def repairs(protocol: str, values: Mapping[str, int]) -> dict[str, int]:
-    """Return the repaired values of a generation's mistaken switches; `values` replace the generation's own values."""
+    """Return the repaired values of a generation's mistaken switches; `values` replace values of the generation."""
     present = dict(MODEL.instance(protocol).configuration.items()) | dict(values)
     repaired_values = {switch: _repairs()[0].get((switch, value)) for switch, value in present.items()}
     return {
@@ -166,8 +166,8 @@ effect."""
 @cache
 def _mechanisms_of_mistakes() -> Mapping[str, frozenset[str]]:
     """Return, for each switch with a mistake, the mechanisms (of MECHANISMS) that every known history of the mistake
-    uses: without them it has no effect. Failures that a later generation repairs are left out, because that generation
-    may repair more than the mistake."""
+    uses; without these mechanisms the mistake has no effect. Failures that a later generation repairs are left out,
+    because that generation may repair more than the mistake."""
     needs: dict[str, frozenset[str]] = {}
     for failure in failures():
         if failure.history is not None and not _is_repaired_by_generation(failure):
@@ -196,8 +196,7 @@ def _is_accepted(protocol: str, switch: str, value: int) -> bool:
 @cache
 def repaired(case: Case) -> Case:
     """Return the case with every known mistake repaired. A generation in which the leader writes the ISR is replaced by
-    the last generation of this kind. The `switches` of the result are all switches in which it differs from its
-    generation."""
+    the last generation in which it does. The result has as `switches` all those that differ from its generation."""
     protocol, switches = case.protocol, dict(case.switches)
     if family(protocol) is Family.WRITTEN:
         protocol = LAST_OF_ZOOKEEPER
@@ -262,7 +261,7 @@ def _searches(case: Case, question: Question) -> list[Search]:
 
 
 def depth_of(replicas: int, depth: int | None = None) -> int | None:
-    """Return `depth` (None: to the end), but with more than three replicas at most what DEPTH_OF_MANY allows."""
+    """Return `depth` (None: to the end), limited by DEPTH_OF_MANY if there are more than three replicas."""
     if replicas <= SEARCHED_WHOLE:
         return depth
     most = DEPTH_OF_MANY[min(replicas, max(DEPTH_OF_MANY))]
@@ -279,7 +278,7 @@ def settings_of(case: Case, replicas: int) -> dict[str, int]:
 
 
 def with_replicas(search: Search, case: Case, replicas: int, least: int | None = None) -> Search:
-    """Return a search that notes why it answers for a case with more replicas; `least` is its min.insync.replicas."""
+    """Return the search with a note why it answers for a case with more replicas; `least` is the search's min ISR."""
     rule, says = instead_of(case, replicas, case.min_insync_replicas if least is None else least)
     return replace(search, says=search.says + says, rule=rule)
 
@@ -320,7 +319,7 @@ def _losses(case: Case) -> Iterator[Search]:
 
 
 def _mechanisms(controller: Family, case: Case, replicas: int) -> Iterator[_Bounds]:
-    """Yield faults, entries and depths of searches for a lost record: broker faults, and what Kafka does by default."""
+    """Yield faults, entries and depths of searches for a lost record: crashes, expired sessions, moved leadership."""
     moves = int(case.leader_rebalance)
     and_moves = ", leadership moves" * moves
     if controller is Family.WRITTEN:
@@ -355,7 +354,7 @@ def _mechanisms(controller: Family, case: Case, replicas: int) -> Iterator[_Boun
 
 
 def _elections(replicas: int) -> int:
-    """How many elections one crash takes with KRaft: two with one replica, which loses leadership and gets it back."""
+    """How many elections one crash takes with KRaft: 1; or 2 if the only replica loses leadership and gets it back."""
     return 1 if replicas > 1 else 2
 
 
@@ -378,7 +377,7 @@ def _one_fault(case: Case, topic: Topic) -> Iterator[Search]:
 
 
 def _flushed(case: Case, failures: int) -> dict[str, int]:
-    """The entries for flush.messages=1, if the case has it: then a loss of power loses no data, so it is a crash."""
+    """The entries for flush.messages=1, with which `failures` losses of power are mere crashes; empty without it."""
     return {"flush_interval_messages": 1, "crashes": failures} if case.flushes_every_message else {}
 
 
@@ -401,8 +400,8 @@ def _power_of_all(case: Case) -> Iterator[Search]:
 
 
 def fewest_copies(case: Case) -> Iterator[tuple[int, int]]:
-    """Yield (replicas, min.insync.replicas) for searches in which all brokers lose power: first with at most LEAST
-    replicas, then the numbers of the case, if they differ."""
+    """Yield (replicas, min.insync.replicas) for searches in which all brokers lose power: first with LEAST replicas, or
+    fewer if the case has fewer, then the numbers of the case, if they differ."""
     replicas = min(case.replication_factor, LEAST)
     yield from dict.fromkeys(
         [
@@ -417,7 +416,7 @@ _DEPTH_OF_ALL = 12
 
 
 def with_power(search: Search) -> Search | None:
-    """Return the search for a loss of power with the same result by the rule ONE_ENTRY; None if that does not apply."""
+    """Return the equivalent search for a loss of power, by the rule ONE_ENTRY; None if the rule does not apply."""
     instance = search.instance
     values = dict(instance.configuration.items())
     losses = values.get("power_losses", 0) + values.get("disk_losses", 0)
@@ -579,9 +578,9 @@ def searches_of_defect(case: Case, name: str) -> list[Search] | str:
 
 
 def bounds_for(failure: Failure, protocol: str) -> list[Bounds]:
-    """Return the bounds with which to search a failure in the generation `protocol`; empty if none fit. Bounds of the
-    library fit if their generation changes the ISR in the same way (Family); of several such generations, the last one
-    up to `protocol` counts, or else the first."""
+    """Return the bounds with which to search a failure in the generation `protocol`; empty if none fit. The library has
+    bounds for some generations: they fit if that generation changes the ISR in the same way (Family); of several such
+    generations, the last one up to `protocol` counts, or else the first."""
     history = failure.history
     assert history is not None
     order = list(registry.load(history.model)[0].protocols)

@@ -133,8 +133,8 @@ replica multiplies the states."""
 
 
 def _without_operators(case: Case, question: Question) -> Case:
-    """Replace 4.3 by 4.1 or, without eligible leader replicas, both by 4.0: they differ only in when a reassignment
-    ends and what a broker's report of a directory does. Both follow acts of operators, which these searches lack."""
+    """Replace 4.3 by 4.1 or, without eligible leader replicas, 4.3 and 4.1 by 4.0. They differ only in when a
+    reassignment ends and what a broker's report of a directory does: acts of operators, which these searches lack."""
     if question.topic is Topic.DEFECT or case.protocol not in WITH_ELR:
         return case
     if case.has_elr:
@@ -180,8 +180,7 @@ def _without_resends(case: Case, question: Question) -> Case:
 
 
 def _above(case: Case, _: Question) -> Case:
-    """Set min.insync.replicas to the replicas plus one if it is more: no ISR has so many members, so all writes
-    fail."""
+    """Limit min.insync.replicas to the replicas plus one: no ISR has so many members, so all writes fail."""
     return replace(case, min_insync_replicas=min(case.min_insync_replicas, case.replication_factor + 1))
 
 
@@ -264,8 +263,8 @@ def asked_instead(case: Case, question: Question) -> tuple[Case, Question]:
 
 
 def _survival_of_fewer(case: Case, lost: int) -> tuple[Case, Question]:
-    """Return the question for one replica less, by the rule BROKER_LESS: without a replica outside the smallest ISR or,
-    if all are in it, without a lost one."""
+    """Return the question for one replica less, by the rule BROKER_LESS: a replica outside the smallest ISR is missing
+    or, if all are in it, one of the lost."""
     replicas, least = case.replication_factor, min(case.min_insync_replicas, case.replication_factor)
     if least == replicas:
         least, lost = least - 1, max(0, lost - 1)
@@ -286,8 +285,8 @@ def instead_of(case: Case, replicas: int, least: int) -> tuple[str, str]:
 
 
 def sizes(case: Case, least: int = SEARCHED_WHOLE) -> list[int]:
-    """The numbers of replicas to search: up to three, from `least` and min.insync.replicas on, and last that of the
-    case. By the rule OUTSIDE, a failure with fewer replicas is also a failure of the case."""
+    """The numbers of replicas to search: from `least` or min.insync.replicas, whichever is greater, to three; and last
+    that of the case. By the rule OUTSIDE, a failure with fewer replicas is also a failure of the case."""
     replicas = case.replication_factor
     fewer = range(max(least, case.min_insync_replicas), min(replicas, SEARCHED_WHOLE + 1))
     return [*fewer, replicas]
@@ -344,7 +343,7 @@ def is_in(failure: Failure, version: Version, case: Case | None = None) -> bool:
 
 
 def _has_one_of(case: Case, failure: Failure, entries: Sequence[str]) -> bool:
-    """Whether a case has a NAME=VALUE of `entries`, for failures of the model `transactions` among its transactions."""
+    """Whether a case has a NAME=VALUE of `entries`; for a failure of the model `transactions`, in its transactions."""
     if failure.history is not None and failure.history.model == TRANSACTIONS:
         of_case = dict(case.transactions)
     else:
@@ -362,7 +361,7 @@ def defects_of(case: Case, version: Version) -> list[Question]:
 
 
 def loses_data(failure: Failure) -> bool:
-    """Whether a failure needs a loss of power or of a disk: data is lost, which Kafka alone does not survive."""
+    """Whether a failure needs a loss of power or of a disk, which takes data that Kafka alone cannot keep."""
     return any(name in _entries(failure) for name in LOSSES)
 
 

@@ -45,7 +45,7 @@ class Now:
     under_replicated: tuple[Partition, ...] = ()
 
     def lines(self) -> Iterator[str]:
-        """Yield a line for each trouble: no leader, writes refused, or only one replica in sync for new records."""
+        """Yield a line for each kind of trouble: no leader; writes refused; new records on only one replica."""
         if self.without_leader:
             until = _who_can_lead(self.without_leader)
             yield f"{_have(self.without_leader, 'no leader')}: nothing can be written or read until {until}"
@@ -114,7 +114,7 @@ OPERATIONS = (
 
 
 def claim(case: Case, finding: Finding) -> str:
-    """Return the remark that KIP-966 claims to survive a fault; empty without ELR, or if a record may be lost."""
+    """Return the remark that a fault is survived, as KIP-966 claims; empty without ELR, or if a record may be lost."""
     if not case.has_elr or finding.fails or not finding.is_known:
         return ""
     return ", as eligible leader replicas claim (KIP-966)"
@@ -272,8 +272,8 @@ def _change_rows(answer: Answer) -> Iterator[tuple[str, str]]:
 
 
 def _more_defects(answer: Answer, tried: Tried) -> list[str]:
-    """The numbers of the known defects that can lose records only after the change: without acks=all a producer has no
-    promise that a defect could break."""
+    """The numbers of the known defects that can lose records only after the change. There are some if the change sets
+    acks=all: without it, the producer has no promise that a defect could break."""
     release, changed = answer.cluster.release, tried.change.of(answer.case)
     before = defects_of(answer.case, release)
     new = [named(question.name) for question in defects_of(changed, release) if question not in before]
@@ -318,7 +318,7 @@ def _avoid(exposure: Exposure, answer: Answer) -> str:
 
 
 def _repair(failure: Failure, answer: Answer) -> str:
-    """Return the nearest release that repairs a failure; empty if none does, or if this release lacks the failure."""
+    """Return a remark on the next release that repairs a failure; empty if none does, or if the cluster's lacks it."""
     release = answer.cluster.release
     if not failure.repaired or not is_in(failure, release):
         return ""

@@ -159,8 +159,8 @@ _SYMMETRIC, _UNPERMUTED = AskedReduction(is_sought=True, symmetry=True), AskedRe
 
 def _is_worth_reducing(search: Search) -> bool:
     """Whether a search may be so long that a reduction by symmetry pays, which needs a kernel (compiled code) of its
-    own. The reduction exchanges followers, so there must be two. Without it, a failure that the settings permit is
-    found soon, unless the release claims to survive the faults."""
+    own. The reduction exchanges followers, so there must be two. A search for a failure that the settings permit is
+    short without a reduction, unless the release claims to survive the faults."""
     configuration = dict(search.instance.configuration.items())
     if configuration.get("replicas", 0) <= _FEW or search.initial is not None or search.is_witness:
         return False
@@ -218,7 +218,7 @@ def _judged(exploration: Exploration, search: Search) -> Iterator[Verdict]:
 
 @cache
 def searcher_of(limits: Limits) -> Searcher:
-    """Return a searcher with these limits for each search, and none for all; calls in one process share its kernels."""
+    """Return a searcher; `limits` hold for each search, not for all. Calls in one process share kernels."""
     return Searcher(InThisProcess(SearchSession(limits, UNLIMITED, [])))
 
 

@@ -76,7 +76,7 @@ class View:
     settings: Sequence[SettingColumn]
 
     def label(self, status: Status) -> str:
-        """How this table calls a status of its rows, in a few words."""
+        """What this table calls a status of its rows, in a few words."""
         return {
             Status.FAILS: self.kind.fails,
             Status.DEFECTS: "Known defects",
@@ -86,7 +86,7 @@ class View:
 
 
 def with_filters(view: View, kinds: Sequence[Kind], facts: Facts) -> Page:
-    """Make the page of a table with filters; it has links to all tables, `kinds`."""
+    """Make the page of a table with filters; it has links to the tables of all `kinds`."""
     spelling = Spelling(view.lines, view.settings)
     link = element("a", "all rows on one page", href=WHOLE + view.kind.file)
     until_script = [element("th", "The filters need JavaScript; without it, see ", link, class_="fact")]
@@ -97,7 +97,7 @@ def with_filters(view: View, kinds: Sequence[Kind], facts: Facts) -> Page:
 
 
 def whole(view: View, kinds: Sequence[Kind], facts: Facts) -> Page:
-    """Make the page of a table with all rows, which needs no script; it has links to all tables, `kinds`."""
+    """Make the page of a table with all rows, which needs no script; it has links to the tables of all `kinds`."""
     spelling = Spelling(view.lines, view.settings)
     rows = (_row(view, row, spelling) for row in view.rows)
     return _page(view, kinds, facts, [element("main", _table(view, rows))])
@@ -198,8 +198,8 @@ def _choice(heading: str, title: str, name: str, options: Sequence[tuple[str, st
 
 
 def _data(view: View, spelling: Spelling) -> dict[str, object]:
-    """The data for the script: each text, link to a failure and cell once, and the rows. A row has its status, its
-    values of the settings, and the numbers of its texts and cells."""
+    """The data for the script: all texts, all links to failures, all cells (each once), and the rows. A row has its
+    status, its values of the settings, and the numbers of its texts and cells."""
     # Numbers for values, each value once, in the order in which they are first named.
     texts, marks, cells = (defaultdict[object, int](itertools.count().__next__) for _ in range(3))
     rows = [

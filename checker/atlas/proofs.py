@@ -99,7 +99,7 @@ def _about(shown: _Shown) -> Iterator[Content]:
 
 
 def _file(shown: History | Search) -> str:
-    """The generation as a part of a file name; unless the model is Kafka's, the name of the model comes before it."""
+    """The generation as a part of a file name; if the model is not Kafka's, the name of the model comes before it."""
     if shown.model in (KAFKA, SCENARIOS):
         return shown.protocol
     return f"{shown.model}_{shown.protocol}".replace("/", "_").strip("_")
@@ -107,7 +107,7 @@ def _file(shown: History | Search) -> str:
 
 @dataclass
 class Searches:
-    """The searches to which cells without a history link; each generation becomes a page of them."""
+    """The searches to which cells link if they have no history to show; each generation becomes a page of searches."""
 
     _known: dict[object, str] = field(default_factory=dict)
     _pages: dict[str, _PageOfSearches] = field(default_factory=dict)

@@ -37,7 +37,7 @@ def sampled(record: Record, count: int, seed: int, most_states: int) -> list[Map
 
 
 def differences(recorded: Mapping[str, Any], searcher: Searcher, limits: Limits) -> Iterator[str]:
-    """Make a recorded search again; yield each difference from the record, such as a limit that ended the search."""
+    """Repeat a recorded search; yield each difference from the record, such as a limit that ended the search."""
     result, expected = searcher.result(search_of_record(recorded), limits), result_of(recorded)
     for name, field in COMPARED.items():
         value, written = getattr(result, field), getattr(expected, field)
@@ -46,7 +46,7 @@ def differences(recorded: Mapping[str, Any], searcher: Searcher, limits: Limits)
 
 
 def main(arguments: Sequence[str] | None = None, record: Record | None = None) -> int:
-    """Make a sample of the searches again, and print the first difference. Return the exit code."""
+    """Repeat a sample of the searches, and print the first difference. Return the exit code."""
     parser = argparse.ArgumentParser(prog=COMMAND, description=__doc__)
     parser.add_argument("--seed", type=int, default=1, help="the seed for the order of the searches (default: 1)")
     parser.add_argument("--seconds", type=float, default=15.0, help="processor seconds after which no search begins")

@@ -212,8 +212,8 @@ def _is_possible(kind: Kind, case: Case) -> bool:
 
 
 def _grouped(kind: Kind, clusters: Sequence[ReleasedCluster]) -> list[tuple[str, ReleasedCluster]]:
-    """Return the groups of releases with the same behaviour and the same known failures, the newest first: the name of
-    each group, and its newest release."""
+    """Join releases with the same behaviour and the same known failures into groups; return the name and the newest
+    release of each group, the newest group first."""
     groups: dict[object, list[ReleasedCluster]] = {}
     for cluster in reversed(clusters):
         if kind is TRANSACTIONS and not cluster.transactions:
@@ -228,7 +228,7 @@ def _grouped(kind: Kind, clusters: Sequence[ReleasedCluster]) -> list[tuple[str,
 
 def _name(group: Sequence[ReleasedCluster], clusters: Sequence[ReleasedCluster]) -> str:
     """The name of a group: its releases, oldest first, for each mode (ZooKeeper, KRaft). A range has every release of
-    its mode between its ends. The mode is named only if the other mode has releases of the range, too."""
+    its mode between its ends. The mode is named only if the other mode has some of these releases, too."""
     modes: dict[str, list[str]] = {}
     is_named = False
     for mode in dict.fromkeys(cluster.mode for cluster in group):
@@ -294,7 +294,7 @@ def settings_of(names: Sequence[str]) -> tuple[SettingColumn, ...]:
 
 
 def values_of(setting: SettingColumn, lines: Sequence[Line]) -> list[str]:
-    """The values of a setting in these lines: releases in the order of the lines, then numbers, then other texts."""
+    """The values of a setting in these lines: releases in the order of the lines; else numbers, then other texts."""
     values = list(dict.fromkeys(setting.of(line) for line in lines))
     if setting is RELEASES:
         return values
@@ -307,7 +307,7 @@ ALLOWED = "your settings allow this"
 
 
 class Grave(IntEnum):
-    """How grave an answer is, the worst first; the pages have a colour for each of these."""
+    """How grave an answer is: the members are in order, the worst first; the pages have a colour for each."""
 
     BROKEN = 0
     ALLOWED = 1
@@ -341,7 +341,7 @@ _PHRASES = {
 
 
 def said(topic: Topic, finding: Finding) -> Words:
-    """Return an answer in words, for topics with phrases: not brokers that are down or lost, and not known failures."""
+    """Return an answer in words, for the topics in _PHRASES: not for brokers down or lost, nor for known failures."""
     happens, never = _PHRASES[topic]
     if finding.fails:
         when = f"{happens} after {counted(finding.depth or 0, 'step')}"
@@ -366,8 +366,8 @@ def said(topic: Topic, finding: Finding) -> Words:
 
 
 def available(findings: Asked) -> Words:
-    """Return in words how many brokers, whichever they are, can be down while writes or reads work; if one more is down
-    and they work for some sets of brokers only, also for how many sets."""
+    """Return in words how many brokers, whichever they are, can be down while writes (or reads) work; if writes work
+    for some sets of brokers when one more is down, also for how many sets."""
     works = -1
     for question in sorted(findings):
         finding = findings[question]
@@ -486,7 +486,7 @@ class Cell:
 
 
 class Status(Enum):
-    """The answer of a row as a whole, the worst first; each value is its name in the address of a page."""
+    """The answer of a row as a whole, the worst first; each value is the answer's name in the address of a page."""
 
     FAILS = "can-fail"
     DEFECTS = "defects"
@@ -496,7 +496,7 @@ class Status(Enum):
 
 def status_of(columns: Sequence[Column], cells: Sequence[Cell]) -> Status:
     """The answer of a row as a whole: the settings permit a failure, a known failure breaks a promise, an answer is
-    undecided, or none of these. If the case is exposed to a known failure, that failure explains a broken promise."""
+    undecided, or none of these. A broken promise counts as due to a known failure if the case is exposed to one."""
     deciding = [(column.topic, cell.words.grave) for column, cell in zip(columns, cells, strict=True) if column.decides]
     graves = {grave for topic, grave in deciding if topic is not Topic.DEFECT}
     is_exposed = (Topic.DEFECT, Grave.BROKEN) in deciding
@@ -554,7 +554,7 @@ def _joined(rows: Iterable[Row], place: int) -> list[Row]:
 
 
 class Spelling:
-    """Writes the values of rows as text: `any` where a row has every value of a setting that is possible."""
+    """Writes the values of rows as text: `any` if a row has every value that is possible for a setting."""
 
     def __init__(self, lines: Sequence[Line], settings: Sequence[SettingColumn]) -> None:
         self.order = [values_of(setting, lines) for setting in settings]
@@ -566,8 +566,8 @@ class Spelling:
         self._place = settings.index(REPLICAS) if REPLICAS in settings else None
 
     def widened(self, row: Row) -> Row:
-        """Return a row with more values, so that rows with other numbers of replicas can join it: a setting with all
-        values that occur with the row's numbers of replicas gets every value in the table."""
+        """Return a row with more values, so that rows with other numbers of replicas can be joined with it. If a
+        setting has all values that occur with the row's numbers of replicas, it gets every value that the table has."""
         possible = self._possible(row)
         pairs = zip(row.values, possible, self.order, strict=True)
         return replace(

@@ -107,7 +107,7 @@ def _numbering(release: Version) -> Mapping[str, int]:
 
 class _Rules(RoleSettings):
     def derived(self, key: str, needed: Any, wants: GivenSetting | None) -> Setting[Any]:
-        """Return the given value of a key; else `needed`, if a setting `wants` requires it; else the default."""
+        """Return the given value of a key; else `needed`, if the setting `wants` requires it; else the default."""
         usual = self.setting(key)
         if wants is not None and needed not in (None, usual.value) and self.given(key) is None:
             return Setting(needed, f"becomes {needed} because of {wants.spelled} in {wants.source}", key, str(needed))

@@ -209,9 +209,9 @@ def _cluster(
 
 
 def _shown_default(topics: Sequence[DescribedTopic], versions: Versions) -> str | None:
-    """Return the place of the topic's line in the output of kafka-topics, if the line shows by saying nothing that
-    min.insync.replicas has its default; else None. kafka-topics shows what a topic inherits from brokers, unless it
-    reads ZooKeeper (--zookeeper, before 3.0)."""
+    """Return the place of the topic's line in the output of kafka-topics, if the line would show a min.insync.replicas
+    other than the default; else None. kafka-topics shows what a topic inherits from brokers, unless it reads ZooKeeper
+    (--zookeeper, before 3.0)."""
     can_inherit = topics and (versions.has_kraft or versions.release.has("3.0"))
     return topics[0].shows_inherited if can_inherit else None
 
@@ -228,7 +228,7 @@ def _hidden(settings: Settings, least: LeastIsr) -> dict[tuple[Role, str], str]:
 
 
 def _mode_lines(versions: Versions) -> Iterator[Setting[Any]]:
-    """Yield settings that show who keeps the metadata (ZooKeeper or KRaft), except the version that is agreed on."""
+    """Yield settings that show who keeps the metadata (ZooKeeper or KRaft), except that of the agreed version."""
     mode = f"metadata is kept by {'controllers (KRaft)' if versions.has_kraft else 'ZooKeeper'}"
     for given in versions.decisive:
         meaning = mode

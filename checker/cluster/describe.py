@@ -147,7 +147,7 @@ _FIRST_WORDS = (
 
 
 class Reader:
-    """Reads one file line by line into `Contents`; a heading of kafka-configs is for the settings below it."""
+    """Reads one file line by line into `Contents`; a heading of kafka-configs says whose the settings below it are."""
 
     def __init__(self, path: Path, contents: Contents) -> None:
         self.path = path
@@ -191,7 +191,7 @@ class Reader:
         return True
 
     def _is_beginning(self, line: str) -> bool:
-        """Whether a line is possibly incomplete: it begins like a line of a tool, and whole lines come before it."""
+        """Whether a line may be incomplete: it begins like a line of a tool, and whole lines were read before it."""
         text = line.strip()
         starts = any(text.startswith(word) or word.startswith(text) for word in _FIRST_WORDS)
         return bool(self.contents.topics or any(self.contents.brokers.values())) and (
@@ -392,7 +392,7 @@ def _fields(line: str) -> dict[str, str]:
 
 
 def shows_a_cluster(path: Path) -> bool:
-    """Whether a file's first line, not counting warnings, was printed by a tool of Kafka. Raises PropertiesError."""
+    """Whether a file's first line, warnings aside, is a Kafka tool's. Raises PropertiesError if it cannot be read."""
     for line in LINE_END.split(read_text(path)):
         if _NOISE.match(line) and not _CONFIG.fullmatch(line):
             continue
@@ -451,7 +451,7 @@ class Described:
 
 
 def read_described(names: Sequence[str], topic: str | None = None) -> Described:
-    """Read the files `names` (- is standard input), and select a topic if it is named. Raises PropertiesError."""
+    """Read the files `names` (- is standard input); select `topic`, if given. Raises PropertiesError for a bad file."""
     if names.count("-") > 1:
         raise PropertiesError("--describe -: standard input can be read only once; give - once")
     contents = Contents()

@@ -183,7 +183,7 @@ def _taken(protocol: str, switches: Mapping[str, str], versions: Versions) -> st
 
 
 def _with_zookeeper(versions: Versions) -> tuple[_Reading, str]:
-    """Return the generation, the switches that differ, and why it is not modelled; and the differences in words."""
+    """Return the reading (generation, switches that differ, why it is not modelled), and the differences in words."""
     release, agreed = versions.release, versions.protocol.value
     if release.has("2.7") and agreed.has(_ALTER_PARTITION):
         differs = "" if release.has("2.8") else ", but followers truncate before they fetch"
@@ -252,7 +252,7 @@ def _with_kraft(versions: Versions, *, has_elr: bool) -> _Reading:
 
 
 def _elr(settings: Settings, versions: Versions, eligible_replicas: str | None) -> Setting[bool]:
-    """Return whether controllers keep eligible leader replicas, and why. Raises PropertiesError for a contradiction."""
+    """Return whether controllers keep eligible leader replicas, and why. Raises PropertiesError for conflicts."""
     given, metadata = settings.get(*ELR_VERSION), versions.protocol
     if given and given.value and not metadata.value.has(FIRST_ELR):
         raise PropertiesError(
@@ -291,8 +291,8 @@ def _elr(settings: Settings, versions: Versions, eligible_replicas: str | None) 
 
 
 def transactions_generation(release: Version, level: int) -> str:
-    """Return the generation of the model `transactions`, also for ZooKeeper. `level` is transaction.version; level 1 is
-    like 0, as it changes only how the coordinator's records are written."""
+    """Return the generation of the model `transactions`, with ZooKeeper or KRaft. `level` is transaction.version; level
+    1 is like 0, as it changes only how the coordinator's records are written."""
     generations = _TRANSACTIONS_OF_NEW_EPOCHS if has_new_epochs(level) else _TRANSACTIONS
     return next((generation for first, generation in generations if release.has_patch(first)), generations[-1][1])
 

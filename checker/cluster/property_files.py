@@ -63,7 +63,7 @@ class Property:
 
 
 def read_properties(path: Path) -> list[Property]:
-    """Return the properties of a file, in file order. Raises PropertiesError."""
+    """Return the properties of a file, in file order. Raises PropertiesError for a file that Kafka could not read."""
     properties = []
     for line, text in _logical_lines(read_text(path)):
         parts = KEY_AND_VALUE.fullmatch(text)
@@ -365,7 +365,7 @@ def file_section(role: Role | None, path: Path) -> Section:
 
 
 def without_prefix(key: str) -> str:
-    """Return the client's setting in a key such as producer.acks or spring.kafka.producer.acks; otherwise empty."""
+    """Return the client's key in a key with a prefix (acks in spring.kafka.producer.acks); empty without a prefix."""
     if roles_that_know(key):
         return ""
     words = key.replace("-", ".").split(".")
@@ -466,7 +466,7 @@ def _of_java(line: Property) -> str:
 
 
 def _refusal(line: Property, dialect: str, counts: Property | None) -> PropertiesError:
-    """The error for a file of another client, as `line` shows; `counts` is its setting that affects the answer."""
+    """The error for a file of another client, as `line` shows; `counts` is its line that affects the answer, if any."""
     given = f"{printable(line.key)}={shown(line.key, line.value.strip())}"
     same = _spelled("acks", "") if counts is None else _spelled(_of_java(counts), counts.value)
     if counts is not None and counts is not line:
@@ -482,7 +482,7 @@ def _spelled(key: str, value: str) -> str:
 
 
 def _variable(line: Property) -> str:
-    """The name of an environment variable, as in a file of a container: KAFKA_MIN_INSYNC_REPLICAS; else empty."""
+    """The environment variable that a line sets, as in a container's file: KAFKA_MIN_INSYNC_REPLICAS; empty if none."""
     name = line.value.partition("=")[0].strip() if line.key == "export" else line.key
     if _VARIABLE.fullmatch(name) is None:
         return ""

@@ -72,7 +72,7 @@ class Setting(Generic[T]):
         return self.source.startswith("Kafka ") and _DEFAULT in self.source
 
     def means(self, meaning: str) -> Setting[T]:
-        """Return the setting with this meaning, followed by the remark on the setting, if it has one."""
+        """Return the setting with `meaning`, followed by the remark that the given setting came with, if any."""
         return replace(self, meaning=meaning + self.meaning)
 
 
@@ -163,7 +163,7 @@ class Settings:
         return shared is not None and shared.value != new.value and new.members[0] not in shared.members
 
     def lacking(self, setting: GivenSetting) -> list[str]:
-        """The members (brokers, clients) without a setting that others have; none if a lower layer has the value."""
+        """The members (brokers, clients) that lack a setting others have; empty if a lower layer has the value."""
         values = self.every(setting.role, setting.key)
         is_below = any(other.layer < setting.layer and other.value == setting.value for other in values)
         if setting.key in OF_ONE_MEMBER or is_below:
@@ -180,7 +180,7 @@ class Settings:
     def get(self, role: Role, key: str) -> GivenSetting | None:
         """Return the setting in effect for a key; None if not given. If brokers or clients have different values, the
         first counts. In KRaft a broker's file does not decide what controllers do, nor a controller's file what brokers
-        do; without a controller's file, a broker's value counts for controllers only if it is worse (true)."""
+        do; if no file is a controller's, a broker's value counts for controllers only if it is true, the worse one."""
         values = self.every(role, key)
         if key in OF_CONTROLLERS and self.controllers:
             values = [given for given in values if given.layer is Layer.CLUSTER or self.is_of_controllers(given)]

@@ -352,8 +352,8 @@ def _assumed(
     inter_broker: Setting[Version] | None,
     evidence: Sequence[Evidence],
 ) -> Setting[Version]:
-    """Return the newest release that fits what the files and outputs show. If an output lacks a field, only the tool is
-    old; the brokers may be newer."""
+    """Return the newest release that fits what the files and outputs show. An output that lacks a field shows only that
+    the tool is old; the brokers may be newer."""
     is_kraft = mode is not None and mode.value is Mode.KRAFT
     newest = Setting(version_of_binaries(NEWEST_RELEASE), "not given: the newest release")
     if mode and mode.value is Mode.ZOOKEEPER:

@@ -236,7 +236,7 @@ def _options(forms: Sequence[Form]) -> list[Option]:
 
 
 def read_options(words: Sequence[str], forms: Sequence[Form]) -> Options:
-    """Read the command line. Raises UsageError."""
+    """Read the command line. Raises UsageError for an option that is unknown, conflicts, or is not of the form."""
     whole = ("check", *words)
     chosen = next((form for form in forms if form.word and list(words[:1]) == [form.word]), None)
     if chosen is not None:
@@ -296,8 +296,8 @@ def read_options(words: Sequence[str], forms: Sequence[Form]) -> Options:
 
 
 def _refuse_misspelt(rest: Sequence[str], accepted: Sequence[str], model: str | None) -> None:
-    """Raise UsageError for an unknown option that resembles an option of the form (`accepted`) or of `model`. If the
-    command names a model, the misspelling is found later, when the model's options are read."""
+    """Raise UsageError for an unknown option that resembles an option of the form (`accepted`) or of `model`, the
+    default. If the command itself names a model, a misspelling is found later, when that model's options are read."""
     if not any(word.startswith("--") for word in rest):
         return
     entries = {} if model is None else registry.load(model)[0].entries
@@ -360,7 +360,7 @@ def _require_spark(values: Mapping[str, Any], options: Sequence[Option]) -> None
 
 
 def _spark_request(values: dict[str, Any]) -> SparkRequest:
-    """Move the options of a search on Spark from the values of all options to a request. Raises UsageError."""
+    """Move the options of a search on Spark from `values` to a request. Raises UsageError if options conflict."""
     _require_spark(values, table.SPARK)
     if values["engine"] == ENGINE and values["threads"] is not None:
         raise UsageError(
@@ -377,7 +377,7 @@ def _spark_request(values: dict[str, Any]) -> SparkRequest:
 
 
 def _disk_request(values: dict[str, Any]) -> DiskRequest | None:
-    """Move the options of a search on disk from the values to a request; None if none is given. Raises UsageError."""
+    """Move the options of a search on disk from `values` to a request, if any. Raises UsageError if they conflict."""
     where, resumed, interval = (values.pop(field) for field in ("disk", "resume", "checkpoint_minutes"))
     if where is None and resumed is None:
         if interval is not None:

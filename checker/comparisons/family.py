@@ -54,7 +54,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Table:
-    """The file of a model: its cases, and its columns: properties, and settings whose least value is recorded."""
+    """The file of a model: its cases and its columns (properties, and settings whose least value is recorded)."""
 
     name: str
     columns: tuple[str, ...]
@@ -107,7 +107,7 @@ class _Searching:
         return Figures(ours, case.recorded)
 
     def _least(self, case: Case, setting: str, prop: str, recorded: str) -> str:
-        """Search, from the recorded value on, for the least value of `setting` with which `prop` holds, or NONE."""
+        """Search for the least value of `setting` with which `prop` holds, or NONE; first tries the recorded value."""
         entry = case.instance.model.entries[setting]
         assert entry.most is not None
         low, high = entry.least, entry.most + 1  # one above the greatest value means that no value will do

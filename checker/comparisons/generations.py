@@ -70,7 +70,7 @@ class Row:
 
 
 def text(records: Sequence[RecordedRun], pairs: Sequence[Pair], words: Sequence[str], width: int) -> str:
-    """Return the text of the screen. The next commands on it repeat `words`, the words of the command."""
+    """Return the text of the screen; `words` are those of the command, for the commands that the screen proposes."""
     width = min(width, WIDEST)
     head = _head(records, pairs, width)
     below = [*_permitted(pairs, width), *_proved(records, pairs, width), ""]
@@ -181,7 +181,7 @@ def _row(records: Sequence[RecordedRun], column: str, cause: str, failing: Seque
 
 
 def _words(verdict: Verdict, run: Run) -> str:
-    """Return what goes wrong when a property fails; only that it fails, if there are no words for this failure."""
+    """Return what goes wrong when a property fails; if there are no words for this failure, that the property fails."""
     keys = [key for key, *_ in verdict.failing_paths]
     trace = run.histories.get(keys[0]) if keys else None
     if trace is None or not told(trace):
@@ -193,7 +193,7 @@ def _words(verdict: Verdict, run: Run) -> str:
 def _later(
     records: Sequence[RecordedRun], column: str, later: Sequence[tuple[int, str]], shown: Mapping[str, object]
 ) -> list[Row]:
-    """Return a row about failures recorded at later steps than were searched, without causes that `shown` has."""
+    """Return a row on failures recorded beyond the searched depth, without causes in `shown`; none if none is left."""
     causes = {name: cause for record in records if record.column == column for name, cause in record.causes.items()}
     left = [(depth, name) for depth, name in later if causes.get(name, name) not in shown]
     if not left:
@@ -303,7 +303,7 @@ def _proved(records: Sequence[RecordedRun], pairs: Sequence[Pair], width: int) -
 
 
 def _next(pairs: Sequence[Pair], words: Sequence[str]) -> list[str]:
-    """Return three commands to go on with; the first shows a failure, preferably one that is not recorded."""
+    """Return commands to go on with: one that shows a failure (if any, preferably an unrecorded one), and two more."""
     shows = [
         (match is not Match.NEW, run.show(run.traces[key]))
         for record, run in pairs

@@ -92,7 +92,8 @@ class RecordedRun:
         return EXHAUSTED if self.states is None else f"{EXHAUSTED}, {counted(self.states, 'state')}"
 
     def limits(self, left: Limits, runs_left: int) -> Limits:
-        """Return the limits for this run: its share of the time in `left`, and the depth of `left` or of the record."""
+        """Return the limits for this run: its share of the time of `left`; the depth of `left`, else the recorded
+        depth."""
         depth = self.explored if left.depth is None else left.depth
         seconds = None if left.seconds is None else left.seconds / runs_left
         return replace(left, depth=depth, seconds=seconds)
@@ -104,7 +105,7 @@ class RecordedRun:
 
 
 class Match(Enum):
-    """Whether a verdict is as recorded; the gravest difference comes first."""
+    """Whether a verdict is as recorded; the members are in order, the gravest difference first."""
 
     NEW = "not recorded"
     MISSING = "recorded, but not found"
@@ -243,7 +244,7 @@ def has_other_states(record: RecordedRun, run: Run) -> bool:
 
 
 def worst(records: Sequence[RecordedRun], pairs: Sequence[Pair]) -> Match:
-    """Return the gravest result of all comparisons; a recorded run that is not among `pairs` counts as undecided."""
+    """Return the gravest `Match` of all comparisons; a recorded run that is not among `pairs` counts as undecided."""
     matches = {match for record, run in pairs for match in judged(record, run)}
     if any(has_other_states(record, run) for record, run in pairs):
         matches.add(Match.MISSING)

@@ -37,7 +37,7 @@ ORBITS = AskedReduction(is_sought=True, dead=False)
 
 @dataclass(frozen=True)
 class Row:
-    """A model of a certain size, with TLC's figures and the figures that isrcheck must find; both map names to text."""
+    """A model of a certain size, with TLC's figures and those that isrcheck must find, each as text by its name."""
 
     target: str
     """The name of the model on the command line."""
@@ -257,7 +257,7 @@ class SearchedRow:
 
     @property
     def broken(self) -> list[str]:
-        """A list with the violated implicit property (`deadlock`, `in_range`), if any; TLC does not check these."""
+        """The first violated implicit property (`deadlock`, `in_range`), if any, in a list; empty if undecided."""
         violated = [prop.name for prop in (DEADLOCK, IN_RANGE) if prop.name in self.run.exploration.findings]
         return [] if self.is_undecided else violated[:1]
 
@@ -270,7 +270,7 @@ TableComparison = Comparison[Row, SearchedRow]
 
 
 def run(options: Options, session: SearchSession) -> CommandResult:
-    """Search the model of every row of the recorded figures, and compare."""
+    """Search the model of every row of the recorded figures, and compare its figures with the recorded ones."""
     whole, blocks, closing = TableComparison(), list[str](), ""
     for figures in TABLES[options.form.name]:
         if whole.is_interrupted:

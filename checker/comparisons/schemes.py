@@ -1,4 +1,4 @@
-"""`check compare-schemes`: searches how many failures schemes of replication tolerate, and compares with the record.
+"""`check compare-schemes`: finds by search how many failures schemes of replication tolerate; compares with a record.
 
 In:  `Options`, and a session; the model `quorum_schemes` (models/quorum/schemes.py).
 Out: a `CommandResult`; with --csv, a file like that of the recorded rows (models/quorum/schemes.csv).
@@ -35,7 +35,7 @@ ANSWERED = "acknowledged_when_so_many_hold_it"
 @dataclass(frozen=True)
 class Row:
     """A row of the table: a replication scheme with a number of replicas. `writes`, `reads` and `data` say how many
-    permanent failures the scheme tolerates, whichever brokers fail, and at any time."""
+    permanent failures the scheme tolerates, whichever brokers fail and whenever they do."""
 
     replicas: int
     scheme: str
@@ -90,7 +90,7 @@ class Scheme:
         """Search for the figures of this scheme, and return them as a row. Raises CutShortError, KeyboardInterrupt."""
 
         def words(values: dict[str, int], names: list[str]) -> dict[str, Word]:
-            """Search until all properties are decided, or the state space is exhausted; return the verdicts."""
+            """Search until the properties `names` are decided, or the state space is exhausted; return the verdicts."""
             chosen = {"replicas": self.replicas, "FOLLOWERS_LAG": int(self.lag)} | values
             chosen |= {} if self.min_isr is None else {"min_isr": self.min_isr}
             instance = schemes.MODEL.instance(self.scheme, chosen)

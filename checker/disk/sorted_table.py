@@ -71,8 +71,8 @@ def absorb(
     """Append to `store` those states at kept[first..last-1] that are not in the table, up to `room` states in all.
 
     Returns the position after the last state that was looked up. The number of states in `store` is read from, and
-    written to, the address `counted`. For the state that gets the index i, from_states + offset goes to parents[i], and
-    by_steps to steps[i].
+    written to, the address `counted`. For the state that gets the index i in `store`, its entry of `from_states`, plus
+    `offset`, goes to parents[i], and its entry of `by_steps` to steps[i].
     """
     count, slot = code.variable(load_word(counted)), code.variable()
 

@@ -132,7 +132,8 @@ class KnownStates:
         assert entered == self.count, "no cluster is as long as the spare slots"
 
     def keep_newest(self, count: int) -> None:
-        """Forget all but the newest `count` states: at most half of all, among them every candidate (see `first`)."""
+        """Forget all but the newest `count` states, which are at most half of all and include all candidates (see
+        `first`)."""
         gone = self.count - count
         assert 0 <= gone <= self.first
         assert gone >= count, "the states that move must not overlap their new places"
@@ -324,7 +325,7 @@ class Level:
         return kept
 
     def by_steps(self, steps: int) -> NDArray[np.int64]:
-        """For each step number, how many states of the level that step discovered."""
+        """How many states of the level each step discovered; the position in the array is the number of the step."""
         counts: NDArray[np.int64] = np.zeros(steps, np.int64)
         for at in range(0, self.count, PIECE):
             counts += np.bincount(self.steps.part(at, min(PIECE, self.count - at)), minlength=steps)
@@ -399,7 +400,7 @@ class StoredStates:
         return self.group_start + self.known.count - self.known.first
 
     def found_by(self, first: int, steps: int) -> NDArray[np.int64]:
-        """For each step number, how many states that step discovered; the `first` initial states do not count."""
+        """How many states each step discovered, by the number of the step; the `first` initial states do not count."""
         assert steps == len(self.by_steps)
         assert not self.levels or first == self.levels[0].count or not first
         return self.by_steps
@@ -449,7 +450,8 @@ class StoredStates:
             self._written = self.known.count
 
     def _seal(self, is_loading: bool = False) -> None:
-        """Write the states that are in no file as a sorted run, and forget the older half of the states in memory."""
+        """Write the states that are in no file as a sorted run, and forget the older half of the states in memory.
+        While a resumed search fills the memory (`is_loading`), `sealed` stays."""
         known = self.known
         self.flush()
         if not known.marks[: known.first].all():

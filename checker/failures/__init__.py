@@ -1,2 +1,1 @@
-"""`check failures`: searches each failure of the library of known failures with its mistake, and with each change that
-ends the failure."""
+"""`check failures`: searches each known failure of the library, as it is and with each change that ends the failure."""

@@ -144,7 +144,7 @@ def detail(searched: Searched) -> Iterator[str]:
 
 
 def closing(comparison: FailureComparison) -> str:
-    """Return the last line: whether the results are as the library records, and counts of failures and changes."""
+    """Return the last line: whether the results are as the library records, and the numbers of failures and changes."""
     expressed = [searched for _, searched in comparison.answers if searched.failure.history is not None]
     code, missing = comparison.code(), len(comparison.unanswered)
     changes = sum(len(searched.ended) for searched in expressed)

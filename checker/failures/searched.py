@@ -1,5 +1,5 @@
-"""Searches a known failure in its smallest bounds: with its mistake, and with each change that ends it; and says what
-the searches show.
+"""Searches a known failure in its smallest bounds, as it is and with each change that ends the failure; says in words
+what the searches show.
 
 Out: a `Searched` failure, which knows whether its results are as the library says; facts about the failure in words.
 """

@@ -128,7 +128,7 @@ def search_original(
     instance: Instance, limits: Limits, kernel_of: KernelOf, report: Report, budget: Budget = UNLIMITED
 ) -> Original:
     """Search the unmutated model to its bound, even if every property fails earlier; then generate its mutants, and
-    find those that make no difference in the reached states. Raises KeyboardInterrupt and Spent."""
+    find those that make no difference in the reached states. Raises KeyboardInterrupt, and Spent at a limit."""
     kernel = kernel_of(instance)
     hunt = _Hunt(instance, budget.limits(limits), kernel, report)
     exploration = hunt.run()
