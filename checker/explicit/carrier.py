@@ -75,7 +75,7 @@ class KernelRunner:
         self.buffers = ThreadBuffers(kernel.layout, instance)
 
     def check(self, states: int, first: int, last: int, active: Buffer, results: KernelResults) -> None:
-        """Evaluate the `active` properties in states first..last-1 of the packed states at the address `states`."""
+        """Evaluate the properties marked in `active` in states first..last-1 of those at the address `states`."""
         before = self.buffers.before
         arrays = (before.ctypes.data, active.ctypes.data, results.address)
         results_before = results.copy()

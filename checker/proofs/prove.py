@@ -163,7 +163,7 @@ def preserved(
 
 
 def _initially_true(system: BoundedSystem, proposed: Sequence[Candidate], deadline: float) -> list[Candidate]:
-    """The proposed lemmas that are true in all initial states; proposed lemmas are only sure in the first SOME."""
+    """The proposed lemmas that are true in all initial states; each is already known to be true in the first SOME."""
     if not proposed or len(system.instance.initial_states) <= SOME:
         return list(proposed)
     relation, circuit = system.relation, system.circuit

@@ -201,7 +201,7 @@ class AbstractEvaluator(Evaluator):
         return super().range(numbers)
 
     def _look_into(self, fold: ir.Fold) -> None:
-        """Record under which condition a fold leaves a declared range; its variables over open domains have any value."""
+        """Record under which condition a fold leaves a declared range; a variable over an open domain has any value."""
         frame = self.frame
         values, branch, alive, read = frame.values, frame.branch, self.alive, self.read
         frame.values, self.read = dict(values), {}
