@@ -237,7 +237,7 @@ class DeferredInterrupts:
 
     @contextmanager
     def deferred(self) -> Iterator[None]:
-        """Delay the first Ctrl-C in the block. Do nothing outside the main thread, which is the one that gets signals."""
+        """Delay the first Ctrl-C in the block. Outside the main thread, which alone gets signals, do nothing."""
 
         def note(number: int, frame: FrameType | None) -> None:
             if self.is_pending:
