@@ -61,8 +61,8 @@ class GeneratorCode(KernelCode):
         place: Value,
         status: Value,
     ) -> None:
-        """Build a generator's function: it packs at most `room` states, from the combination at address `place` on, and
-        returns their number."""
+        """Build a generator's function: from the combination of arguments at address `place` on, it packs at most
+        `room` states, and returns the number of packed states."""
         count, work = code.variable(0), code.variable(0)
         begun = [load_word(place + 8 * depth) for depth in range(len(choices))]
 
@@ -75,7 +75,7 @@ class GeneratorCode(KernelCode):
 
         @contextmanager
         def goes_on(depth: int, arguments: Sequence[Value]) -> Iterator[Value]:
-            """Build a loop over the values of argument `depth`, from the value at which the last call stopped."""
+            """Build a loop over the values of argument number `depth`, at first from where the last call stopped."""
             is_begun = [value == first for value, first in zip(arguments, begun, strict=False)]
             first = code.choice([(code.every(*is_begun), begun[depth])], 0) if is_begun else begun[depth]
             with code.loop(first, choices[depth].count) as value:
@@ -113,8 +113,8 @@ class GeneratorCode(KernelCode):
 def compiled_generators(
     instance: Instance, layout: Layout, *, is_careful: bool = False
 ) -> Sequence[Callable[..., int]]:
-    """Returns one function for each generator of initial states, in the model's order, compiled unless the cache has
-    it. A careful function stops where a value leaves its declared range. Raises OutOfTimeError."""
+    """Returns a compiled function for each generator of initial states, in the model's order; compiles only if the
+    cache has no code. A careful function stops where a value leaves its declared range. Raises OutOfTimeError."""
     path = code_path("kernels", f"generators\0{is_careful}\0{generators_key(instance)}")
 
     def build(module: Module) -> None:

@@ -149,7 +149,7 @@ def merge(
     last: Value,
     room: Value,
 ) -> None:
-    """Append the new states among successors kept[first..last-1] to the visited set, which has room for `room` states.
+    """Append the new states among successors kept[first..last-1] to the visited set, which holds at most `room` states.
 
     Returns the position in `kept` of the first successor that no longer fits, or `last` if all fit. The number of
     states in the visited set (`store`) is read from, and written to, the address `counted`.

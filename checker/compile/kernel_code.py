@@ -91,7 +91,8 @@ def _kinds(parameters: Iterable[ir.Variable]) -> list[type[Value]]:
 
 @dataclass
 class Lowering:
-    """Translates a routine of the model into `code`. `places` has the variables' values, `limits` bounds of values."""
+    """Translates a routine of the model into `code`. `places` maps each variable to its value; `limits` maps some
+    variables to a number above every value of the variable."""
 
     kernel: KernelCode
     code: Code
@@ -230,7 +231,7 @@ class Lowering:
 
     @property
     def state(self) -> Value:
-        """The routine's first state: settings are read from it, and a wrong index of a subset sets its error word."""
+        """The routine's first state: has the settings, and the error word for a subset's index that is out of range."""
         return self.places[self.routine.states[0]]
 
     def delayed(self, expressions: Iterable[ir.Expression]) -> list[Callable[[], Value]]:
@@ -340,7 +341,7 @@ class Lowering:
         return result
 
     def fold_call(self, fold: ir.Fold) -> Value:
-        """The result of a fold inside an expression: a call of a new function, with the variables that it reads."""
+        """The result of a fold inside an expression: calls a new function with the variables that the fold reads."""
         read = variables(fold)
         if any(isinstance(node, ir.Element | ir.Setting) for node in visit([fold])):
             read.add(self.routine.states[0])
@@ -381,7 +382,7 @@ def pause(code: Code, status: Value, state: Value, count: Value, has_failed: Val
 
 
 def is_marked(prop: Property) -> bool:
-    """Whether the kernel writes this property's result for each state, because only a complete search can judge it."""
+    """Whether the kernel writes this property's result for each state: true if only a complete search can judge it."""
     return prop.kind in WHOLE
 
 
@@ -505,7 +506,7 @@ class KernelCode:
                     self.judge(code, judged, number, prop, self.holds(code, prop.function, *arguments))
 
     def judge(self, code: Code, judged: Judged, number: int, prop: Property, truth: Value) -> None:
-        """Count a result if `truth`, the property's value, is true for a `sometimes` property, or false for another."""
+        """Count a result if `truth`, the property's value, is true for a `sometimes` property, false for any other."""
         if prop.kind is Kind.SOMETIMES:
             with self.when(code, judged, number, truth, *judged.states.values()):
                 self.count(code, judged, number, EntryKind.FOUND)
@@ -765,7 +766,7 @@ class CarefulCode(KernelCode):
     counts_errors = True
 
     def taken(self, count: Variable, results: Value) -> Value:
-        """A number that grows with every step, as in KernelCode, and also with steps that leave a declared range."""
+        """As `KernelCode.taken`; steps that leave a declared range, which have no successor, count, too."""
         return super().taken(count, results) + load_word(results + offset_of_steps(self._deadlock))
 
     def refuse_unknown(

@@ -3,11 +3,11 @@
 The operations (packing, unpacking, copying) are inlined where a function uses them (checker/compile/staging.py), with
 addresses of working buffers and packed states. Separate functions permute a state.
 
-Each symmetric element gets a signature: numbers that depend on the element's own cells. Exchanging two elements of a
-state exchanges their signatures. The elements of a block are sorted by signature, by exchanging neighbours; the next
-number of a signature is computed only where all numbers before it are equal. Elements with equal signatures are rare;
-all orders of them are tried. So all permutations of a state lead to the same set of tried states, and thus to the same
-least state: the first word that differs, as a signed number, decides which state is less.
+Each element of a block (a set of symmetric elements) gets a signature: numbers that depend on the element's own cells.
+Exchanging two elements of a state exchanges their signatures. The elements of a block are sorted by signature, by
+exchanging neighbours; the next number of a signature is computed only where all numbers before it are equal. Elements
+with equal signatures are rare; all orders of them are tried. So all permutations of a state lead to the same set of
+tried states, and thus to the same least state: the first word that differs, as a signed number, decides which is less.
 """
 
 from __future__ import annotations

@@ -124,7 +124,7 @@ calls the helper."""
 
 
 def argument_limits(routine: ir.Routine, choices: Sequence[ArgumentRange]) -> Limits:
-    """For each parameter of an action, except subsets, the number of elements of its domain."""
+    """For each parameter of an action that takes one element, not a subset: the number of elements of its domain."""
     pairs = zip(routine.arguments, choices, strict=True)
     return {parameter: choice.elements for parameter, choice in pairs if not choice.is_subset}
 

@@ -408,7 +408,7 @@ class Operation:
         update_wrapper(self, build)
 
     def __call__(self, *arguments: Number) -> Value:
-        """Write the instructions of the operation into the code of its arguments, and return the result."""
+        """Write the operation's instructions into the `Code` to which `arguments` belong, and return the result."""
         code = code_of(arguments)
         operands = [code.number(argument) for argument in arguments]
         operand = self.build(code.builder, *operands)
@@ -638,5 +638,5 @@ class Staged:
         return self.build.__code__.co_argcount - 1
 
     def __call__(self, *arguments: Number) -> Value:
-        """Build a call of the function in the code of its arguments, and return the result."""
+        """Build a call of the function in the `Code` to which `arguments` belong, and return the call's result."""
         return code_of(arguments).call(self.build, *arguments)

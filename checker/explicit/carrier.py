@@ -75,7 +75,7 @@ class KernelRunner:
         self.buffers = ThreadBuffers(kernel.layout, instance)
 
     def check(self, states: int, first: int, last: int, active: Buffer, results: KernelResults) -> None:
-        """Evaluate the `active` properties in states first..last-1 of the packed states at the address `states`."""
+        """Evaluate the properties marked in `active` in states first..last-1 of those at the address `states`."""
         before = self.buffers.before
         arrays = (before.ctypes.data, active.ctypes.data, results.address)
         results_before = results.copy()
@@ -189,7 +189,7 @@ class SearchContext:
         self.reported = self.started
 
     def question(self) -> dict[str, Any]:
-        """What identifies the search, and must be equal in its checkpoint: the model, the configuration, ..."""
+        """What identifies the search (model, configuration, ...); a checkpoint of the same search has equal entries."""
         instance, request, layout = self.instance, self.request, self.kernel.layout
         reduction = self.kernel.reduction
         return {
@@ -365,6 +365,6 @@ class SingleThread(Carrier):
         return generated
 
     def attempt(self, first: int, last: int) -> tuple[int, int]:
-        """Write the successors of states first..last-1 into the batch, while it has room (`KernelRunner.expand`)."""
+        """Call `KernelRunner.expand` on states first..last-1 with the search's batch and counts; return the result."""
         context, states = self.context, self.visited.states.ctypes.data
         return self.runner.expand(states, first, last, self.batch, context.fired, context.active, context.results)

@@ -144,7 +144,7 @@ class FirstViolations(SingleThread):
             self.ends += [End(state, -1, self.visited.state(state)) for state in failing]
 
     def expand(self, first: int, last: int) -> None:
-        """Insert the successors of states first..last-1, except states in which `prop` fails."""
+        """Of the states first..last-1, insert the successors of those in which `prop` does not fail."""
         ended = [end.state for end in self.ends if end.state >= first] if not self.prop.of_steps else []
         for before, after in pairwise([first - 1, *ended, last]):
             if before + 1 < after:
@@ -257,8 +257,8 @@ def _without_needless(instance: Instance, prop: Property, word: Word, path: Step
 
 
 def _add(causes: dict[Cause, Trace], trace: Trace) -> None:
-    """Add a trace under its cause, unless `causes` has a cause that is part of this cause, or has the same cause with a
-    trace that is at most as long. Then remove the causes of which this cause is a part."""
+    """Add a trace under its cause, and remove the causes of which this cause is a part; but do nothing if `causes` has
+    a cause that is part of this cause, or has the same cause with a trace that is at most as long."""
     cause = cause_of(trace)
     is_shorter = cause in causes and trace.length < causes[cause].length
     if is_shorter or not any(other.is_part_of(cause) for other in causes):
@@ -268,7 +268,7 @@ def _add(causes: dict[Cause, Trace], trace: Trace) -> None:
 
 
 def _needed(trace: Trace) -> list[Step]:
-    """The steps that a trace needs for the same part of the property to fail."""
+    """The steps that a trace needs so that the same part of the property fails as in the whole trace."""
     instance, prop, part = trace.instance, trace.prop, broken_part(trace)
     assert prop is not None
 

@@ -339,7 +339,7 @@ class Ways:
 
 
 def _ways(graph: Graph, kind: Kind, premise: Marks) -> Ways:
-    """How a behaviour gets to each node, if it may still violate a property of this kind there. Raises LimitError."""
+    """How a behaviour that may still violate a property of this kind gets to each node. Raises LimitError."""
     context = graph.reachable.context
     levels = context.result.levels
     depths = np.repeat(np.arange(len(levels), dtype=np.uint32), levels)[graph.nodes]
@@ -512,7 +512,7 @@ def _findings(states: WholeSearch, number: int, prop: Property, path: PathTo) ->
 
 
 def why_unjudged(carrier: Carrier, prop: Property) -> str:
-    """The reason why a property that needs every reachable state has no verdict; otherwise ""."""
+    """Why a property that needs every reachable state has no verdict; "" for any other, and if there is a verdict."""
     if prop.kind not in WHOLE:
         return ""
     if carrier.stores is None:

@@ -43,7 +43,7 @@ declares; empty if it uses them."""
 
 
 def kept_or_found(instance: Instance, question: str, find: Callable[[], Found], is_whole: Callable[[], bool]) -> Found:
-    """Returns the cached reduction, or else the result of `find`, which takes longer than a small search.
+    """Returns the reduction from the cache (finding it takes longer than a small search), or else the result of `find`.
 
     `question` is a text of everything on which the reduction depends, except the instance. What `find` returns is
     stored in the cache if `is_whole()`, that is, if no time limit cut it short.
@@ -202,7 +202,7 @@ class RealPaths:
         return StepPath(path.initial, (*reached.steps, last))
 
     def _leaving(self, path: StepPath) -> StepPath | None:
-        """The first permutation of a real path whose end leaves a declared range in plain Python, or None."""
+        """Of the permutations of a real path, the first that ends outside a declared range in plain Python, or None."""
         instance, symmetry = self.instance, self.symmetry
         first = instance.initial_states[path.initial]
         for images in symmetry.permutations:

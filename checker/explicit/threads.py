@@ -108,7 +108,7 @@ class Shards:
         self.numbered += count
 
     def locals_at(self, number: int, earlier: int, locals_there: Sequence[int]) -> list[int]:
-        """For each shard, how many of its states are below `number`; `locals_there` has the counts below `earlier`."""
+        """For each shard, how many of its states have numbers below `number`; `locals_there` says it for `earlier`."""
         owners = self.owners[earlier:number]
         return [int(np.count_nonzero(owners == shard)) + before for shard, before in enumerate(locals_there)]
 
@@ -301,7 +301,7 @@ class Threads(Carrier):
         self.visited.close_level()
 
     def _expand_chunk(self, task: Task) -> None:
-        """Write the successors of a chunk's remaining states into the chunk's lane, its memory, while that has room."""
+        """Write successors of a chunk's remaining states to the chunk's lane (its memory) while the lane has room."""
         lane = self.lanes[task.lane]
         results = self.all_results[task.lane]
         results.clear()

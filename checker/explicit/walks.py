@@ -99,8 +99,8 @@ def collect(
     words: Value,
     total: Words,
 ) -> None:
-    """Set bits in each component's row of `total`: the bit of each requirement that a node in first..last-1 of the
-    component meets, or a step from such a node to the same component. Nodes of component 0 do not count.
+    """For each node in first..last-1, set bits in the row of `total` for the node's component: the bit of each
+    requirement that the node meets, or that a step from the node to its own component meets. Component 0 is left out.
 
     Each array has rows of `words` words: `met` one for each node, `met_by_step` one for each step, `total` one for each
     component.

@@ -371,7 +371,7 @@ def layers(drawn: StateGraph) -> list[list[int]]:
 
 
 def _rows(sizes: Sequence[int], across: float, down: float, gap: float) -> int:
-    """Return the number of nodes in a strand with which the drawing of columns of these `sizes` appears largest."""
+    """Return how many nodes a strand should have for the drawing of columns of these `sizes` to appear largest."""
 
     def extent(rows: int) -> float:
         width = sum(math.ceil(size / rows) * across + gap for size in sizes)

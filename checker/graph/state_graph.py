@@ -3,8 +3,8 @@
 Every state is a node, or all states with the same values of some fields are folded into one node.
 
 The explorer finds the states, and then expands each state again to find its transitions. A dead end is an expanded
-state without transitions; it violates `deadlock` unless the model may end there. States at the bound are not expanded;
-nor are states outside the model's constraint, but the steps that lead to them are drawn.
+state without transitions; it violates `deadlock` unless the model may end there. States at the depth `--bound` are not
+expanded; nor are states outside the model's constraint, but the steps that lead to them are drawn.
 """
 
 from __future__ import annotations

@@ -189,7 +189,7 @@ class AbstractSystem:
         return any(OPEN in self.abstraction.layouts[name].sizes for name in written & claim.function.routine.reads)
 
     def decide(self, question: InductionQuery, hypotheses: Sequence[int], deadline: float) -> Decision:
-        """Answer a query, assuming the literals `hypotheses`, before the deadline, with the solver for its step."""
+        """Answer a query with the solver of its step, before the deadline, and assuming the literals `hypotheses`."""
         solver = self._solvers.setdefault(id(question.step), self.abstraction.solver())
         solver.deadline = deadline
         answer = solver.check(*question.demanded, *hypotheses, question.broken)
@@ -269,7 +269,7 @@ class Candidate:
 
 @dataclass(frozen=True, eq=False)
 class _Atom:
-    """A comparison `field == value`: its text, a literal for each index, and where it is true in the sample."""
+    """A comparison `field == value`: its text, a literal for each index, and in which sampled states it is true."""
 
     text: str
     place: FieldLayout

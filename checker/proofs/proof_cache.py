@@ -45,7 +45,7 @@ def proved(
 ) -> Proofs:
     """Return the proofs of one phase, from the cache or from `prove`, which also explains the other parameters.
 
-    If a time limit ended the phase, its result is stored and reused only if `is_patient` is false: else it runs again.
+    If a time limit ended the phase, its result is stored and reused only if not `is_patient`; else the phase runs anew.
     """
     if phase is not Phase.WITH_MORE:
         known = None  # these phases do not use each other's proofs

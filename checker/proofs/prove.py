@@ -144,7 +144,7 @@ def induct(
 def preserved(
     system: InductionSystem, claim: str, assumed: Sequence[str], deadline: float, report: Report
 ) -> frozenset[str] | CounterexampleToInduction | Answer:
-    """Does every step preserve `claim`, if all claims `assumed` hold before it? If so, returns the claims among them
+    """Does every step preserve `claim`, if all claims `assumed` hold before the step? If so, returns those of `assumed`
     that suffice; else a counterexample to induction; or the reason why Z3 did not decide."""
     report(f"proving {claim}")
     hypotheses = {system.hypothesis(name): name for name in assumed}
@@ -163,7 +163,7 @@ def preserved(
 
 
 def _initially_true(system: BoundedSystem, proposed: Sequence[Candidate], deadline: float) -> list[Candidate]:
-    """The proposed lemmas that are true in all initial states; only the first SOME of them served for the proposals."""
+    """The proposed lemmas that are true in all initial states; each is already known to be true in the first SOME."""
     if not proposed or len(system.instance.initial_states) <= SOME:
         return list(proposed)
     relation, circuit = system.relation, system.circuit
@@ -227,9 +227,9 @@ def prove(
 ) -> Proofs:
     """Prove as many of these properties as possible in one phase, given the proofs `known` from earlier phases.
 
-    Properties that a search found to fail (`failing`) are tried only by the phase for every length, as a check: a proof
-    would contradict the search. The last phase also proposes lemmas, which are true in a `sample` of reachable states.
-    `seconds` limits the time (None: no limit).
+    Properties that a search found to fail (`failing`) are tried only in the phase EVERY_LENGTH, as a check: a proof
+    would contradict the search. The phase WITH_MORE also proposes lemmas, which are true in a `sample` of reachable
+    states. `seconds` limits the time (None: no limit).
     """
     started = time.monotonic()
     deadline = float("inf") if seconds is None else started + seconds
@@ -417,7 +417,7 @@ class _Proving:
                 self.found.stopped = answer.value
 
     def _is_anything_asked(self, goals: Sequence[Property]) -> bool:
-        """Whether proving the goals is worthwhile: a goal is not `in_range`, or earlier proofs rest on `in_range`."""
+        """Whether it pays to prove the goals: some goal is not `in_range`, or earlier proofs rest on `in_range`."""
         return any(prop is not IN_RANGE for prop in goals) or bool(goals and self.settled - self.failing)
 
     def with_candidates(self, sample: Sequence[Cells]) -> None:

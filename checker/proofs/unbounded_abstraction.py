@@ -201,7 +201,7 @@ class AbstractEvaluator(Evaluator):
         return super().range(numbers)
 
     def _look_into(self, fold: ir.Fold) -> None:
-        """Record when a fold over an open domain leaves a declared range; the fold's variable may have any value."""
+        """Record under which condition a fold leaves a declared range; a variable over an open domain has any value."""
         frame = self.frame
         values, branch, alive, read = frame.values, frame.branch, self.alive, self.read
         frame.values, self.read = dict(values), {}
@@ -461,7 +461,7 @@ class UnboundedAbstraction:
 
 def open_entries(instance: Instance) -> frozenset[str]:
     """Return the entries that have any value in a proof for every length: the open entries, without the budgets that
-    must be 0 in this instance, because a contradiction refuses 1 whatever the values of the other open entries are."""
+    must be 0 in this instance: the model's contradictions refuse 1 whatever the values of other open entries are."""
     model, values = instance.model, dict(instance.configuration.items())
     is_open = {name for name, entry in model.entries.items() if entry.is_open}
 

@@ -53,8 +53,8 @@ def dead_cells(instance: Instance) -> tuple[Clearing, ...]:
 
 
 def _in_order(clearings: Sequence[Clearing], instance: Instance) -> Iterator[Clearing]:
-    """The clearings, ordered so that applying each once suffices: a clearing comes after those of its guard cell's
-    field. Clearings of fields that guard each other in a circle are left out."""
+    """The clearings, ordered so that applying each once suffices: a clearing with a guard cell comes after the
+    clearings of the guard cell's field. Clearings of fields that guard each other in a circle are left out."""
     fields = {layout.offset + cell: name for name, layout in instance.layouts.items() for cell in range(layout.count)}
     guards: dict[str, set[str]] = {}
     for clearing in clearings:
@@ -134,7 +134,7 @@ class Guard:
 
     def left(self, write: Use, uses: Sequence[Use], values: frozenset[int]) -> frozenset[int]:
         """If `write` gives the guard cell a value outside `values`, and the action does not write the guarded cells
-        anew, returns the elements of `values` that the guard cell may have before the write. Otherwise none."""
+        anew: the elements of `values` that the guard cell may have before the write. Otherwise the empty set."""
         if write.value is not None and write.value in values:
             return frozenset()
         before = write.facts.get((write.state, self.guard.name, write.indices), self.everything) & values
@@ -188,7 +188,7 @@ def _is_moved(clearing: Clearing, symmetry: Symmetry | None) -> bool:
 
 
 def _symmetry(instance: Instance, is_asked: bool, whole: str) -> tuple[Symmetry | None, str]:
-    """The symmetry that a search uses; or None, and the reason why it cannot use the symmetry of the model."""
+    """The symmetry that a search uses, or None; and why it cannot use the model's symmetry (empty: no reason)."""
     if not is_asked and not any(domain.symmetric for domain in _domains(instance)):
         return None, ""
     symmetry = symmetry_of(instance, declared=not is_asked)

@@ -167,8 +167,8 @@ class _Reading:
     def alternatives(
         self, options: Sequence[tuple[ir.Expression, Callable[[], bool | None]]], otherwise: Callable[[], bool | None]
     ) -> bool:
-        """Go through each option, with the facts that its condition is true and all earlier conditions are false;
-        return whether every option ends the function."""
+        """Go through each option (a condition and its code), with the facts that its condition is true and all earlier
+        conditions are false, and through `otherwise`; return whether every option ends the function."""
         facts, ended = self.facts, True
         for condition, read in options:
             self.expression(condition)
@@ -244,7 +244,7 @@ class _Reading:
         self.facts = facts
 
     def call(self, call: ir.Call) -> None:
-        """Go through a call: add the uses of cells of the called function, in terms of the caller's variables."""
+        """Go through a call: add the cells that the called function uses, in terms of the caller's variables."""
         names = self.given(call)
 
         def seen(state: ir.Variable, field: str, indices: Indices) -> Place:

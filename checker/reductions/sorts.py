@@ -194,7 +194,7 @@ class Sorts:
         return self.domains.setdefault(domain, Node({domain}))
 
     def over_configured_ranges(self, chosen: Iterable[Sort]) -> list[ir.Generator]:
-        """The comprehensions over elements of these sorts whose ranges depend on more than the text and the bounds."""
+        """The comprehensions over elements of these sorts whose range has an end that is no constant, size or bound."""
         domains = {domain for one in chosen for domain in one.domains}
         return [one for one, node in self.generators.items() if node.root().domains & domains]
 
@@ -405,7 +405,7 @@ class _Reading:
             self.fault(self.value(part), span, fault)
 
     def comparisons(self, whole: ir.Expression, sides: Sequence[ir.Expression], signs: Sequence[ir.Sign]) -> None:
-        """Go through a comparison or a chain `a < b < c` of comparisons, whose numbers are `sides`."""
+        """Go through a comparison or a chain `a < b < c` of comparisons; `sides` are the compared expressions."""
         values = [self.value(side) for side in sides]
         for left, sign, right in zip(values, signs, values[1:], strict=False):
             if sign in (ir.Sign.EQUAL, ir.Sign.NOT_EQUAL) or whole in self.sorts.unordered:

@@ -59,7 +59,7 @@ LOOKS = {
 
 
 def page(report: ReportContent, when: str) -> Page:
-    """Return the page of a report, with the time of writing `when`; it has no script, as build servers remove them."""
+    """Return the page of a report, with the time of writing `when`; without scripts, as build servers remove them."""
     content: list[Content] = [
         element("h1", report.heading),
         element("p", element("code", report.command), class_="quiet"),
@@ -286,7 +286,7 @@ LETTER = 7.3
 
 @dataclass(frozen=True)
 class Bar:
-    """A horizontal bar of a plot, with a name on its left and the text `says` on its right."""
+    """A horizontal bar of a plot, with `name` on its left and the text `says` on its right; `part` is drawn darker."""
 
     name: str
     value: float

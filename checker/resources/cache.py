@@ -174,7 +174,7 @@ def engine_digest() -> str:
 
 
 def hashed_modules(folders: Mapping[str, bool], beginning: str = "") -> str:
-    """SHA-256, as 64 hexadecimal digits, of `beginning` and the modules in these packages (True: with subpackages)."""
+    """SHA-256 (64 hex digits) of `beginning` and the modules in the packages `folders` (True: with subpackages)."""
     content = hashlib.sha256(beginning.encode())
     for package, is_deep in folders.items():
         for name, module in sorted(modules_of(package, resources.files(package), is_deep)):

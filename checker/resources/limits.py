@@ -226,7 +226,7 @@ class DeferredInterrupts:
         self._handler: object = None
 
     def look(self) -> None:
-        """If Ctrl-C was delayed, call the signal handler from before the block, and raise KeyboardInterrupt."""
+        """If Ctrl-C was delayed, call the signal handler that was set before the block, and raise KeyboardInterrupt."""
         if self.is_pending:
             self._pass_on(signal.SIGINT, None)
 
@@ -237,7 +237,7 @@ class DeferredInterrupts:
 
     @contextmanager
     def deferred(self) -> Iterator[None]:
-        """Delay the first Ctrl-C within this context. In other threads, which receive no signals, do nothing."""
+        """Delay the first Ctrl-C in the block. Outside the main thread, which alone gets signals, do nothing."""
 
         def note(number: int, frame: FrameType | None) -> None:
             if self.is_pending:

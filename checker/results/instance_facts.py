@@ -162,7 +162,7 @@ def _false_from_the_start(instance: Instance, routine: ir.Routine) -> Iterator[i
 
 
 def _starts(instance: Instance, fields: frozenset[str]) -> Iterator[Cells]:
-    """Yield the first initial state, then one initial state for each combination of values of these fields."""
+    """Yield the first initial state, then one initial state for each combination of these fields' initial values."""
     states = instance.initial_states
     yield states[0]
     places = [instance.layouts[name] for name in sorted(fields & instance.layouts.keys())]

@@ -45,7 +45,7 @@ WHY_STOPPED = {
 
 @dataclass(frozen=True)
 class Verdict:
-    """The result for one property: the verdict, the depth for which it holds, and the paths that show it."""
+    """The result for one property: the verdict, the depth to which it applies, and the paths that show it."""
 
     prop: Property
     word: Word

@@ -72,7 +72,7 @@ class Proving(Part):
         return f"the proofs were cut short: {why}; no violation to depth {run.exploration.judged}"
 
     def lines(self, _run: Run, /) -> list[str]:
-        """The section about proofs, as lines of text, the first of them empty."""
+        """The section about proofs, as lines of text; the first line is empty."""
         return ["", *self.report()]
 
     def screen_lines(self, run: Run, _width: int, /) -> list[str]:

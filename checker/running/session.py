@@ -271,7 +271,7 @@ class SearchSession:
         cleared_before: Container[tuple[str, str]] | None = None,
     ) -> Beginning:
         """Prepare the search of an instance: initial states, reduction, kernel. A search that continues a checkpoint
-        clears the dead cells `cleared_before`. Raises Spent, KeyboardInterrupt, and UsageError for the reduction."""
+        clears the dead cells `cleared_before`. Raises Spent, KeyboardInterrupt, UsageError (`wanted` is refused)."""
         compiled, says = self._compiled(None), ""
         if wanted.is_sought:
             enumerate_initial_states(instance, self.budget, progress)

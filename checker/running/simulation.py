@@ -95,7 +95,7 @@ def simulated(
 
 
 def exit_code_of(result: SimulationRun, *, strict: bool) -> int:
-    """The exit code of a simulation: the code of a search with the same failures, or of UNDECIDED without failures."""
+    """The exit code of a simulation: that of a search with the same failures; without failures, that of UNDECIDED."""
     failures = (Word.VIOLATED, Word.PERMITTED) if strict else (Word.VIOLATED,)
     failing = [verdict for verdict in result.verdicts if verdict.word in failures]
     return exit_code(Word.VIOLATED if failing else Word.UNDECIDED, strict=strict, found=failing)
