@@ -92,7 +92,8 @@ class PartitionedStates:
         return self.count * (16 * self.words + 16)
 
     def found_by(self, first: int, steps: int) -> NDArray[np.int64]:
-        """Return, by step number, how many states each step discovered, without the start states (`first` of them)."""
+        """Return, by step number, how many states each step discovered. `first` is the number of start states, which no
+        step discovered."""
         assert not self.levels or first == self.levels[0].size, "the states to start from are not stored yet"
         counts = np.zeros(steps, np.int64)
         for level in self.levels[1:]:
@@ -100,7 +101,7 @@ class PartitionedStates:
         return counts
 
     def find_paths(self, numbers: Iterable[int]) -> None:
-        """Fetch the paths to the states with these numbers now, because Spark may be lost later. Raises
+        """Fetch and keep the paths to the states with these numbers now, because Spark may be lost later. Raises
         SparkLostError."""
         steps: dict[int, list[int]] = {number: [] for number in set(numbers) - self.paths.keys()}
         wanted: dict[int, dict[int, int]] = defaultdict(dict)
@@ -118,7 +119,7 @@ class PartitionedStates:
         self.paths |= {number: (start, steps[number][::-1]) for number, start in at.items()}
 
     def path(self, number: int) -> tuple[int, list[int]]:
-        """Return the path to a state: the position of the initial state, and the numbers of the path's steps."""
+        """Return the path to a state: the number of the start state, and the numbers of the path's steps."""
         self.find_paths([number])
         return self.paths[number]
 
@@ -183,7 +184,8 @@ class SparkCarrier(Carrier):
     # ------------------------------------------------------------------------------------------------------ levels
 
     def finish(self) -> None:
-        """Fetch the paths to all states that the search reports. If Spark is lost, forget states without a path."""
+        """Fetch the paths to all states that the search reports. If Spark is lost, remove states without a path from
+        the results."""
         results = self.context.results
         try:
             if not self.lost:
@@ -285,8 +287,8 @@ class SparkCarrier(Carrier):
             raise OutOfTime
 
     def check(self, first: int, last: int) -> None:
-        """Add the results of properties in the newest level's states to the results of the search. The tasks that
-        sorted the level have found them."""
+        """Add the results of properties in the newest level's states, which the tasks found when they sorted the level,
+        to the results of the search."""
         if not self.visited.levels:  # time was over before the first level was complete
             return
         offsets = self.visited.levels[-1].offsets
@@ -299,8 +301,8 @@ class SparkCarrier(Carrier):
     # ------------------------------------------------------------------------------------------------- checkpoints
 
     def close_level(self) -> None:
-        """If the last checkpoint is 8 levels or 60 s old, write another. From then on, the levels that it has are read
-        from the checkpoint folder."""
+        """If the last checkpoint is 8 levels or 60 s old, write a new one. From then on, the levels in the new
+        checkpoint are read from the checkpoint folder."""
         levels = self.visited.levels
         since = len(levels) - self.kept
         is_late = time.monotonic() - self.kept_at > SECONDS_BETWEEN_CHECKPOINTS

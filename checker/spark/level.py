@@ -56,7 +56,8 @@ class LevelTask:
 @dataclass(frozen=True)
 class Expanded:
     """What a task reports after it has expanded a chunk: the number of successors (`generated`), how often each action
-    was taken (`fired`), and the results of properties, in which the states of the level are numbered from 0."""
+    was taken (`fired`), and the results of properties in the form of `KernelResults.words` (`results`), where the
+    number of a state is its position in the level."""
 
     generated: int
     fired: tuple[int, ...]
@@ -74,7 +75,8 @@ class Merged:
 @dataclass(frozen=True)
 class Ordered:
     """What a task reports after it has sorted a chunk: the number of states, how many of them each step discovered, and
-    the results of the properties as `KernelResults.words`."""
+    the results of properties in the form of `KernelResults.words` (`results`), where the number of a state is its
+    position in the chunk."""
 
     states: int
     by_steps: Mapping[int, int]
@@ -175,7 +177,8 @@ def scatter(level: LevelTask, new: Blobs) -> Iterator[tuple[int, bytes]]:
 
 
 def order(level: LevelTask, statistics: TaskStatistics, chunk: int, arriving: Blobs) -> Iterator[tuple[int, bytes]]:
-    """Yield a chunk of the next level as Arrow batches, sorted by predecessor and step, and judge properties in it."""
+    """Yield a chunk of the next level as Arrow batches, sorted by predecessor and step; check properties in its
+    states."""
     work, blobs = _Work(level), [unpack(packed) for _, packed in arriving]
     words = work.words
     if not blobs:

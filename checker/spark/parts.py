@@ -269,7 +269,7 @@ class Merge:
 
     def merged(self, answers: Mapping[int, PlainData], stopped: str | None) -> Exploration:
         """Return the merged result, in which counts are sums. `answers` has the results of the parts; `stopped` is the
-        reason why the other parts ended without a result, None if there are no other parts."""
+        reason why some parts have no result, None if all parts have one."""
         result, instance = self.beginning.search.result, self.beginning.search.context.instance
         parts = [exploration_of(answer, instance, result.limits) for _, answer in sorted(answers.items())]
         first = self.beginning.depth
@@ -326,7 +326,8 @@ class Merge:
 
     def _ends(self, declared: Mapping[str, Findings], ends: Findings) -> Findings | None:
         """Return what a single search would report about `deadlock`, None if nothing. `ends` has the findings of all
-        parts about it, and `declared` those about the model's properties, which end a search when all are decided."""
+        parts about `deadlock`, `declared` those about the model's properties; when all of these are decided, a search
+        ends."""
         last = self._end(declared) - 1  # the states at the end would not be expanded
         ends = Findings(_until(ends.found, last), erred=_until(ends.erred, last))
         return ends if ends.found.path is not None or ends.erred.path is not None else None

@@ -210,7 +210,8 @@ class Evaluator:
         self, function: Function, states: Sequence[Sequence[Value]], taken: Mapping[int, int] | None = None
     ) -> tuple[int, int]:
         """Evaluate a property's function on one state or two. Return two literals: its result is true; its evaluation
-        leaves a declared range. `taken` has, by an action's position, a literal that is true if it was taken."""
+        leaves a declared range. `taken` has, by an action's position, a literal that is true if this action was
+        taken."""
         self.alive = TRUE
         self.error = FALSE
         arguments: list[Any] = [SymbolicState(list(cells)) for cells in states]
@@ -306,7 +307,8 @@ class Evaluator:
             self._merge(*side)
 
     def _is_reached(self) -> bool:
-        """Whether a state reaches the current point; none does in which an earlier statement has returned."""
+        """Whether a state reaches the current point. A state in which an earlier statement returned does not reach
+        it."""
         frame = self.frame
         if frame.returned != FALSE:
             frame.branch = self.circuit.both(frame.branch, -frame.returned)
@@ -523,7 +525,8 @@ class Evaluator:
         condition: int = TRUE,
     ) -> Iterator[int]:
         """Set the variables of the generators to each possible combination of numbers; yield a literal that is true if
-        the combination occurs. `around` returns the fold's path condition, which values of the body narrow."""
+        the combination occurs. `around` returns the current path condition; in an `all` or `any`, it is false once the
+        fold's value is decided."""
         frame, both = self.frame, self.circuit.both
         self.circuit.budget.step()
         frame.branch = both(around(), condition)
