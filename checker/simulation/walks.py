@@ -421,8 +421,8 @@ class _Walking:
         self.running: deque[Future[Tally]] = deque()
 
     def tallies(self, look: Callable[[float], None]) -> Iterator[Tally]:
-        """Yield the tally of each group, in order, until the time ends. While a group takes long, call `look` with the
-        seconds since the start."""
+        """Yield the groups' tallies in order until the time ends; while waiting, call `look` with the seconds so
+        far."""
         while not self._is_over() or self.running:
             while self.groups and len(self.running) <= self.threads and not self._is_over():
                 self.running.append(self.pool.submit(self._walk, self.groups.popleft()))

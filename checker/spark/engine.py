@@ -92,8 +92,7 @@ class PartitionedStates:
         return self.count * (16 * self.words + 16)
 
     def found_by(self, first: int, steps: int) -> NDArray[np.int64]:
-        """Return, by step number, how many states each step discovered. `first` is the number of start states, which no
-        step discovered."""
+        """Return, by step number, how many states each step discovered; no step discovered the `first` start states."""
         assert not self.levels or first == self.levels[0].size, "the states to start from are not stored yet"
         counts = np.zeros(steps, np.int64)
         for level in self.levels[1:]:
@@ -184,8 +183,7 @@ class SparkCarrier(Carrier):
     # ------------------------------------------------------------------------------------------------------ levels
 
     def finish(self) -> None:
-        """Fetch the paths to all states that the search reports. If Spark is lost, remove states without a path from
-        the results."""
+        """Fetch the paths to all states that the search reports. If Spark is lost, report no state without a path."""
         results = self.context.results
         try:
             if not self.lost:
@@ -328,7 +326,7 @@ class SparkCarrier(Carrier):
             levels[depth].ordered = checkpoints.ordered(depth, self.shards)
 
     def _take_up(self, checkpoints: Checkpoints, last: int) -> None:
-        """Load the states of the checkpoint at depth `last`, which has the levels since the checkpoint before it, into
+        """Load the states in the checkpoint at depth `last`, those of the levels since the previous checkpoint, into
         the shards."""
         self.visited.by_shard.append(checkpoints.by_shard(last, self.shards).persist(KEPT))
         self.portions, self.kept, self.kept_at = len(self.visited.by_shard), last + 1, time.monotonic()

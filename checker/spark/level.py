@@ -55,9 +55,8 @@ class LevelTask:
 
 @dataclass(frozen=True)
 class Expanded:
-    """What a task reports after it has expanded a chunk: the number of successors (`generated`), how often each action
-    was taken (`fired`), and the results of properties in the form of `KernelResults.words` (`results`), where the
-    number of a state is its position in the level."""
+    """What a task reports of an expanded chunk: the number of successors (`generated`), how often each action was taken
+    (`fired`), the results of properties (`KernelResults.words`, with a state's position in the level as its number)."""
 
     generated: int
     fired: tuple[int, ...]
@@ -74,9 +73,8 @@ class Merged:
 
 @dataclass(frozen=True)
 class Ordered:
-    """What a task reports after it has sorted a chunk: the number of states, how many of them each step discovered, and
-    the results of properties in the form of `KernelResults.words` (`results`), where the number of a state is its
-    position in the chunk."""
+    """What a task reports of a sorted chunk: the number of states, how many of them each step discovered, and the
+    results of properties (`KernelResults.words`, with a state's position in the chunk as its number)."""
 
     states: int
     by_steps: Mapping[int, int]
@@ -177,8 +175,7 @@ def scatter(level: LevelTask, new: Blobs) -> Iterator[tuple[int, bytes]]:
 
 
 def order(level: LevelTask, statistics: TaskStatistics, chunk: int, arriving: Blobs) -> Iterator[tuple[int, bytes]]:
-    """Yield a chunk of the next level as Arrow batches, sorted by predecessor and step; check properties in its
-    states."""
+    """Sort a new chunk by predecessor and step, check properties in its states, and yield it as Arrow batches."""
     work, blobs = _Work(level), [unpack(packed) for _, packed in arriving]
     words = work.words
     if not blobs:

@@ -325,9 +325,8 @@ class Merge:
         return max(float("inf") if path is None else path.depth for path in paths)
 
     def _ends(self, declared: Mapping[str, Findings], ends: Findings) -> Findings | None:
-        """Return what a single search would report about `deadlock`, None if nothing. `ends` has the findings of all
-        parts about `deadlock`, `declared` those about the model's properties; when all of these are decided, a search
-        ends."""
+        """Return what a single search would report about `deadlock`, None if nothing. `ends` has all parts' findings
+        about `deadlock`, `declared` those about the model's properties, which end a search once all are decided."""
         last = self._end(declared) - 1  # the states at the end would not be expanded
         ends = Findings(_until(ends.found, last), erred=_until(ends.erred, last))
         return ends if ends.found.path is not None or ends.erred.path is not None else None

@@ -210,8 +210,7 @@ class Evaluator:
         self, function: Function, states: Sequence[Sequence[Value]], taken: Mapping[int, int] | None = None
     ) -> tuple[int, int]:
         """Evaluate a property's function on one state or two. Return two literals: its result is true; its evaluation
-        leaves a declared range. `taken` has, by an action's position, a literal that is true if this action was
-        taken."""
+        leaves a declared range. `taken` has, by an action's position, a literal: this action was taken."""
         self.alive = TRUE
         self.error = FALSE
         arguments: list[Any] = [SymbolicState(list(cells)) for cells in states]
@@ -307,8 +306,7 @@ class Evaluator:
             self._merge(*side)
 
     def _is_reached(self) -> bool:
-        """Whether a state reaches the current point. A state in which an earlier statement returned does not reach
-        it."""
+        """Whether a state reaches the current point; a state in which an earlier statement returned does not."""
         frame = self.frame
         if frame.returned != FALSE:
             frame.branch = self.circuit.both(frame.branch, -frame.returned)
@@ -525,8 +523,8 @@ class Evaluator:
         condition: int = TRUE,
     ) -> Iterator[int]:
         """Set the variables of the generators to each possible combination of numbers; yield a literal that is true if
-        the combination occurs. `around` returns the current path condition; in an `all` or `any`, it is false once the
-        fold's value is decided."""
+        the combination occurs. `around` returns the path condition, which is false where an `all` or `any` is already
+        decided."""
         frame, both = self.frame, self.circuit.both
         self.circuit.budget.step()
         frame.branch = both(around(), condition)

@@ -341,7 +341,7 @@ class Model:
         return any(prop.applies is not None for prop in properties) or any(map(callable, sizes))
 
     def place_of_start(self, field_name: str) -> str:
-        """Return FILE:LINE of what gives a field its initial value: the `@initial` function, or else the field."""
+        """Return FILE:LINE of what sets a field initially: the `@initial` function, else the field's declaration."""
         if self.start is None:
             return self.place_of(field_name)
         return place_of(self.start, self.path, getattr(self.start, "__name__", ""))
@@ -971,7 +971,7 @@ class Instance:
         return tuple(self.size_of(domain) for domain in self.model.domains)
 
     def python(self, function: Function) -> Callable[..., Any]:
-        """Return the function that CPython calls for `function`; in it, a domain's name means the range of elements."""
+        """Return the function that CPython calls for `function`, in which a domain's name means the elements' range."""
         if not function.needs_sizes:
             return function.python
         if function not in self._python:

@@ -102,8 +102,8 @@ def shown(node: ast.AST) -> str:
 
 
 def _shallow(node: ast.AST) -> ast.AST:
-    """Return a copy of a node with the same text but without deep nesting. A single name replaces all parts but one of
-    a long sum or chain of `else`, and a call's only generator; the name's spelling is the text that it replaces."""
+    """Return a copy of a node that has the same text but no deep nesting: a name replaces all parts but one of a long
+    sum or chain of `else`, and the only generator of a call. The name consists of the text that the name replaces."""
     match node:
         case ast.BinOp(op=ast.Add() | ast.Sub(), left=ast.BinOp(op=ast.Add() | ast.Sub())):
             first, rest = summands(node)
@@ -270,7 +270,7 @@ class Text(WrittenSource):
 
     @property
     def definitions(self) -> list[tuple[str, int]]:
-        """The name and the line of each function and class at the top of the file."""
+        """The name and the line of each function and class at the top level of the file."""
         return [(part.name, part.lineno) for part in self.tree.body if isinstance(part, ast.FunctionDef | ast.ClassDef)]
 
     @cached_property
@@ -583,7 +583,7 @@ class _ModuleFinder:
         self._specs: dict[str, importlib.machinery.ModuleSpec | None] = {}
 
     def relative(self, file: str) -> str:
-        """Return the path by which an import finds `file`, as in `lib/limits.py`, or its bare name if none does."""
+        """Return the path by which an import finds `file`, as in `lib/limits.py`; else the bare file name."""
         path = Path(file)
         parts = self.names.get(file, "").split(".")
         folders = parts if path.name == "__init__.py" else parts[:-1]
