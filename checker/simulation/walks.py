@@ -149,7 +149,7 @@ class Simulation(Tally):
 def verdicts(simulation: Simulation, judged: Sequence[Property]) -> list[Verdict]:
     """Return a verdict for every property of the model, and for `deadlock` and `in_range` if they are violated. A
     property that no walk violated or reached is UNDECIDED; `judged` has the properties that apply to the instance.
-    Raises AssertionError if CPython does not confirm a range error."""
+    Raises AssertionError if CPython does not confirm a violation of `in_range`."""
     reported = [_verdict(simulation, prop, prop in judged) for prop in simulation.instance.model.properties]
     for prop in (DEADLOCK, IN_RANGE):
         path = simulation.findings.get(prop.name, Findings()).found.path
@@ -421,8 +421,7 @@ class _Walking:
         self.running: deque[Future[Tally]] = deque()
 
     def tallies(self, look: Callable[[float], None]) -> Iterator[Tally]:
-        """Yield the groups' tallies in order until the time ends; while waiting, call `look` with the seconds so
-        far."""
+        """Yield the groups' tallies in order until the time ends; while waiting, call `look` with the elapsed time."""
         while not self._is_over() or self.running:
             while self.groups and len(self.running) <= self.threads and not self._is_over():
                 self.running.append(self.pool.submit(self._walk, self.groups.popleft()))

@@ -76,7 +76,7 @@ class PartitionedStates:
         self.firsts = [0]
 
     def append(self, level: StoredLevel, by_shard: Iterable[Pairs]) -> None:
-        """Add a level. `by_shard`, its states as RDDs with one partition per shard, is appended to `self.by_shard`."""
+        """Add a level, and append `by_shard` (its states, as RDDs with one partition per shard) to `self.by_shard`."""
         self.levels.append(level)
         self.by_shard += by_shard
         self.firsts.append(self.firsts[-1] + level.size)
@@ -326,8 +326,7 @@ class SparkCarrier(Carrier):
             levels[depth].ordered = checkpoints.ordered(depth, self.shards)
 
     def _take_up(self, checkpoints: Checkpoints, last: int) -> None:
-        """Load the states in the checkpoint at depth `last`, those of the levels since the previous checkpoint, into
-        the shards."""
+        """Load the states in the checkpoint at depth `last` (levels since the previous checkpoint) into the shards."""
         self.visited.by_shard.append(checkpoints.by_shard(last, self.shards).persist(KEPT))
         self.portions, self.kept, self.kept_at = len(self.visited.by_shard), last + 1, time.monotonic()
 

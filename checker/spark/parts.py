@@ -317,8 +317,8 @@ class Merge:
         return Findings(found, permitted, erred, Carrier.without_stores.format(prop.kind.value))
 
     def _end(self, declared: Mapping[str, Findings]) -> float:
-        """Return the depth at which a single search would end because all properties are decided; infinity if a
-        property is undecided."""
+        """Return the depth at which a single search would end because all properties in `declared` are decided;
+        infinity if one is undecided, or with `count_all`."""
         paths = [findings.found.path for findings in declared.values()]
         if self.count_all or not paths:
             return float("inf")

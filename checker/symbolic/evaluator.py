@@ -198,7 +198,7 @@ class Evaluator:
     def act(
         self, before: Sequence[Value], function: Function | None, arguments: Sequence[Value]
     ) -> tuple[int, int, list[Value]]:
-        """Evaluate a function of an action with arguments that may be symbolic; the result is as for `take`."""
+        """Do what `take` does, for an action's function (None: never enabled) and arguments that may be symbolic."""
         state = SymbolicState(list(before))
         self.alive = TRUE if function is not None else FALSE
         self.error = FALSE
@@ -522,9 +522,8 @@ class Evaluator:
         around: Callable[[], int],
         condition: int = TRUE,
     ) -> Iterator[int]:
-        """Set the variables of the generators to each possible combination of numbers; yield a literal that is true if
-        the combination occurs. `around` returns the path condition, which is false where an `all` or `any` is already
-        decided."""
+        """Set the variables of the generators to each possible combination of numbers; yield a literal: the combination
+        occurs. `around` returns the path condition, which is false where an `all` or `any` is decided."""
         frame, both = self.frame, self.circuit.both
         self.circuit.budget.step()
         frame.branch = both(around(), condition)

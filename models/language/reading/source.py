@@ -296,7 +296,7 @@ class Text(WrittenSource):
 
 
 def statements_in(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield every statement in a module or in a statement, at any depth. Expressions contain no statements."""
+    """Yield every statement in a module or a statement, at any depth. Expressions are skipped: they contain none."""
     level = [node]
     while level:
         parts = (part for node in level for _, part in ast.iter_fields(node) if isinstance(part, list))
@@ -405,7 +405,7 @@ def place_of(python: Any, path: str, name: str) -> str:
 
 
 def raised_at(path: str, error: BaseException) -> int:
-    """Return the innermost line of `path` in the traceback of an error; 1 if no line of `path` is there."""
+    """Return the innermost line of `path` in the traceback of an error; 1 if the traceback has no such line."""
     frames = reversed(list(walk_tb(error.__traceback__)))
     return next((line for frame, line in frames if frame.f_code.co_filename == path), 1)
 
@@ -501,7 +501,7 @@ def name_today(name: str) -> str:
 
 @contextmanager
 def former_names() -> Iterator[None]:
-    """Within this context, imports by the former names find the current modules; afterwards, what they found before."""
+    """In this context, imports by former names find the current modules; afterwards, they find what they did before."""
     kept = {name: module for name, module in sys.modules.items() if name_today(name) != name}
     named = {name.removeprefix(PACKAGE): module for name, module in _modules()}
     if not _has_package_of_its_own():
