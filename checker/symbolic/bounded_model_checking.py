@@ -253,8 +253,8 @@ class _BoundedModelChecker:
             finding.count, finding.path = 1, path
 
     def _find_least_error(self, depth: int, range_errors: Sequence[Errors]) -> None:
-        """If the kept path that leaves a declared range has this depth, find the path of this depth that is first in
-        the order of StepPath and ends with a range error of a property. `range_errors` comes from `_find`."""
+        """If the kept path that leaves a declared range has this depth, find and keep the path of this depth that is
+        first in the order of StepPath and ends with a range error of a property. `range_errors` comes from `_find`."""
         for literal, example in range_errors:
             broken = self.result.findings[IN_RANGE.name].found.path if example is not None else None
             if example is not None and broken is not None and broken.depth == depth:

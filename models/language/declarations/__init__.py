@@ -304,7 +304,7 @@ def bound(
 ) -> Any:
     """Declare a number, from `least` to `most`, that determines sizes of arrays or ranges of values. `says` is the help
     text, and `option` the option on the command line. With `is_open`, a proof "for every length" covers all values of
-    the bound, as the proof covers all values of budgets and settings (checker/proofs/unbounded_abstraction.py)."""
+    the bound, as it always covers all values of budgets and settings (checker/proofs/unbounded_abstraction.py)."""
     return Entry(default, says, True, None, least, most, option, is_open=is_open)
 
 
