@@ -261,8 +261,8 @@ class _BoundedModelChecker:
                 self._note_broken_range(self._least_path([literal], depth, example))
 
     def _find_least_step(self, depth: int, error: int, values: Values) -> None:
-        """Find the first path, by initial state and then by steps, to a step that leaves a declared range. The formulas
-        for longer paths exclude such steps from now on."""
+        """If no path that leaves a declared range is kept yet, find and keep the first one, by initial state and then
+        by steps. From now on, the formulas for longer paths exclude steps that leave a declared range."""
         self.errs = True
         self.order = Order(self.relation, with_errors=True)
         if IN_RANGE.name in self.result.findings:

@@ -380,16 +380,15 @@ class Model:
         return self.protocols[name]
 
     def _stand_in(self, name: str) -> str:
-        """Return the message that says which protocol stands for a release without a protocol (`3.8`), or for a patch
-        release (`3.7.1`); empty if there is no such protocol."""
+        """Return the message that says which protocol stands for `name`, a release without a protocol (`3.8`) or a
+        patch release (`3.7.1`); empty if no protocol does."""
         release = name.rpartition(".")[0]
         of_patch = f"{release} stands for it" if self.stand_ins and release in self.protocols else ""
         return self.stand_ins.get(name) or self.stand_ins.get(release) or of_patch
 
     def _refuse_of_another_protocol(self, chosen: Protocol, name: str, value: int) -> None:
-        """Raise UsageError if `value` is not the chosen protocol's value of the switch `name`, provided that this
-        switch determines the layout of states, and that the protocols differ in its value and therefore in their
-        actions."""
+        """Raise UsageError if `value` of the switch `name` is not that of the chosen protocol. Applies only to a switch
+        that determines the layout of states, and whose values (and so the actions) differ between protocols."""
         entry = self.entries[name]
         if not (entry.is_bound and entry.values is not None):
             return
