@@ -149,7 +149,7 @@ class Simulation(Tally):
 def verdicts(simulation: Simulation, judged: Sequence[Property]) -> list[Verdict]:
     """Return a verdict for every property of the model, and for `deadlock` and `in_range` if they are violated. A
     property that no walk violated or reached is UNDECIDED; `judged` has the properties that apply to the instance.
-    Raises AssertionError if CPython does not confirm a range error."""
+    Raises AssertionError if CPython does not confirm a violation of `in_range`."""
     reported = [_verdict(simulation, prop, prop in judged) for prop in simulation.instance.model.properties]
     for prop in (DEADLOCK, IN_RANGE):
         path = simulation.findings.get(prop.name, Findings()).found.path
@@ -292,7 +292,7 @@ class Walkers:
         self, parents: NDArray[np.uint32], steps: NDArray[np.uint32], numbers: Numbers, depth: int
     ) -> NDArray[np.int64]:
         """Choose a successor for each state that has successors; return the chosen positions in `parents` and `steps`.
-        Both are in the order of states and steps, so the successors of a state by one action are adjacent."""
+        Both arrays are sorted by state, then by step, so the successors of a state by one action are adjacent."""
         actions = np.searchsorted(self.first_steps, steps, side="right") - 1
         kinds = parents.astype(np.int64) * len(self.fired) + actions
         firsts = np.flatnonzero(np.concatenate([[True], kinds[1:] != kinds[:-1]]))
@@ -421,7 +421,7 @@ class _Walking:
         self.running: deque[Future[Tally]] = deque()
 
     def tallies(self, look: Callable[[float], None]) -> Iterator[Tally]:
-        """Yield the tally of each group, in order, until the time ends; meanwhile call `look` with the time so far."""
+        """Yield the groups' tallies in order until the time ends; while waiting, call `look` with the elapsed time."""
         while not self._is_over() or self.running:
             while self.groups and len(self.running) <= self.threads and not self._is_over():
                 self.running.append(self.pool.submit(self._walk, self.groups.popleft()))

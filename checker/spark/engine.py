@@ -76,7 +76,7 @@ class PartitionedStates:
         self.firsts = [0]
 
     def append(self, level: StoredLevel, by_shard: Iterable[Pairs]) -> None:
-        """Add a level. `by_shard`, its states as RDDs with one partition per shard, is appended to `self.by_shard`."""
+        """Add a level, and append `by_shard` (its states, as RDDs with one partition per shard) to `self.by_shard`."""
         self.levels.append(level)
         self.by_shard += by_shard
         self.firsts.append(self.firsts[-1] + level.size)
@@ -92,7 +92,7 @@ class PartitionedStates:
         return self.count * (16 * self.words + 16)
 
     def found_by(self, first: int, steps: int) -> NDArray[np.int64]:
-        """Return, by step number, how many states each step discovered, without the start states (`first` of them)."""
+        """Return, by step number, how many states each step discovered; no step discovered the `first` start states."""
         assert not self.levels or first == self.levels[0].size, "the states to start from are not stored yet"
         counts = np.zeros(steps, np.int64)
         for level in self.levels[1:]:
@@ -100,7 +100,7 @@ class PartitionedStates:
         return counts
 
     def find_paths(self, numbers: Iterable[int]) -> None:
-        """Fetch the paths to the states with these numbers now, because Spark may be lost later. Raises
+        """Fetch and keep the paths to the states with these numbers now, because Spark may be lost later. Raises
         SparkLostError."""
         steps: dict[int, list[int]] = {number: [] for number in set(numbers) - self.paths.keys()}
         wanted: dict[int, dict[int, int]] = defaultdict(dict)
@@ -118,7 +118,7 @@ class PartitionedStates:
         self.paths |= {number: (start, steps[number][::-1]) for number, start in at.items()}
 
     def path(self, number: int) -> tuple[int, list[int]]:
-        """Return the path to a state: the position of the initial state, and the numbers of the path's steps."""
+        """Return the path to a state: the number of the start state, and the numbers of the path's steps."""
         self.find_paths([number])
         return self.paths[number]
 
@@ -183,7 +183,7 @@ class SparkCarrier(Carrier):
     # ------------------------------------------------------------------------------------------------------ levels
 
     def finish(self) -> None:
-        """Fetch the paths to all states that the search reports. If Spark is lost, forget states without a path."""
+        """Fetch the paths to all states that the search reports. If Spark is lost, report no state without a path."""
         results = self.context.results
         try:
             if not self.lost:
@@ -285,8 +285,8 @@ class SparkCarrier(Carrier):
             raise OutOfTime
 
     def check(self, first: int, last: int) -> None:
-        """Add the results of properties in the newest level's states to the results of the search. The tasks that
-        sorted the level have found them."""
+        """Add the results of properties in the newest level's states, which the tasks found when they sorted the level,
+        to the results of the search."""
         if not self.visited.levels:  # time was over before the first level was complete
             return
         offsets = self.visited.levels[-1].offsets
@@ -299,8 +299,8 @@ class SparkCarrier(Carrier):
     # ------------------------------------------------------------------------------------------------- checkpoints
 
     def close_level(self) -> None:
-        """If the last checkpoint is 8 levels or 60 s old, write another. From then on, the levels that it has are read
-        from the checkpoint folder."""
+        """If the last checkpoint is 8 levels or 60 s old, write a new one. From then on, the levels in the new
+        checkpoint are read from the checkpoint folder."""
         levels = self.visited.levels
         since = len(levels) - self.kept
         is_late = time.monotonic() - self.kept_at > SECONDS_BETWEEN_CHECKPOINTS
@@ -326,8 +326,7 @@ class SparkCarrier(Carrier):
             levels[depth].ordered = checkpoints.ordered(depth, self.shards)
 
     def _take_up(self, checkpoints: Checkpoints, last: int) -> None:
-        """Load the states of the checkpoint at depth `last`, which has the levels since the checkpoint before it, into
-        the shards."""
+        """Load the states in the checkpoint at depth `last` (levels since the previous checkpoint) into the shards."""
         self.visited.by_shard.append(checkpoints.by_shard(last, self.shards).persist(KEPT))
         self.portions, self.kept, self.kept_at = len(self.visited.by_shard), last + 1, time.monotonic()
 

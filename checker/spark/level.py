@@ -55,8 +55,8 @@ class LevelTask:
 
 @dataclass(frozen=True)
 class Expanded:
-    """What a task reports after it has expanded a chunk: the number of successors (`generated`), how often each action
-    was taken (`fired`), and the results of properties, in which the states of the level are numbered from 0."""
+    """What a task reports of an expanded chunk: the number of successors (`generated`), how often each action was taken
+    (`fired`), the results of properties (`KernelResults.words`, with a state's position in the level as its number)."""
 
     generated: int
     fired: tuple[int, ...]
@@ -73,8 +73,8 @@ class Merged:
 
 @dataclass(frozen=True)
 class Ordered:
-    """What a task reports after it has sorted a chunk: the number of states, how many of them each step discovered, and
-    the results of the properties as `KernelResults.words`."""
+    """What a task reports of a sorted chunk: the number of states, how many of them each step discovered, and the
+    results of properties (`KernelResults.words`, with a state's position in the chunk as its number)."""
 
     states: int
     by_steps: Mapping[int, int]
@@ -150,8 +150,8 @@ def merge(level: LevelTask, statistics: TaskStatistics, shard: int, arriving: Bl
 
 
 def _take_in_order(visited: VisitedSet, waiting: list[Blob]) -> NDArray[np.bool_]:
-    """Insert the successors into an empty visited set, in the order of their predecessors. Return an array with one
-    flag per successor, for "visited before": False, until `merge` has read the visited states."""
+    """Insert the successors into an empty visited set, in the order of their predecessors. Return a flag "visited
+    before" for each distinct successor: False, until `merge` reads the visited states and sets it."""
     arrivals = ShardIntake(visited)
     for blob in sorted(waiting, key=lambda blob: (blob.about["origin"], blob.about["number"])):
         arrivals.take(blob)
@@ -175,7 +175,7 @@ def scatter(level: LevelTask, new: Blobs) -> Iterator[tuple[int, bytes]]:
 
 
 def order(level: LevelTask, statistics: TaskStatistics, chunk: int, arriving: Blobs) -> Iterator[tuple[int, bytes]]:
-    """Yield a chunk of the next level as Arrow batches, sorted by predecessor and step, and judge properties in it."""
+    """Sort a new chunk by predecessor and step, check properties in its states, and yield it as Arrow batches."""
     work, blobs = _Work(level), [unpack(packed) for _, packed in arriving]
     words = work.words
     if not blobs:

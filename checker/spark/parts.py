@@ -269,7 +269,7 @@ class Merge:
 
     def merged(self, answers: Mapping[int, PlainData], stopped: str | None) -> Exploration:
         """Return the merged result, in which counts are sums. `answers` has the results of the parts; `stopped` is the
-        reason why the other parts ended without a result, None if there are no other parts."""
+        reason why some parts have no result, None if all parts have one."""
         result, instance = self.beginning.search.result, self.beginning.search.context.instance
         parts = [exploration_of(answer, instance, result.limits) for _, answer in sorted(answers.items())]
         first = self.beginning.depth
@@ -317,16 +317,16 @@ class Merge:
         return Findings(found, permitted, erred, Carrier.without_stores.format(prop.kind.value))
 
     def _end(self, declared: Mapping[str, Findings]) -> float:
-        """Return the depth at which a single search would end because all properties are decided; infinity if a
-        property is undecided."""
+        """Return the depth at which a single search would end because all properties in `declared` are decided;
+        infinity if one is undecided, or with `count_all`."""
         paths = [findings.found.path for findings in declared.values()]
         if self.count_all or not paths:
             return float("inf")
         return max(float("inf") if path is None else path.depth for path in paths)
 
     def _ends(self, declared: Mapping[str, Findings], ends: Findings) -> Findings | None:
-        """Return what a single search would report about `deadlock`, None if nothing. `ends` has the findings of all
-        parts about it, and `declared` those about the model's properties, which end a search when all are decided."""
+        """Return what a single search would report about `deadlock`, None if nothing. `ends` has all parts' findings
+        about `deadlock`, `declared` those about the model's properties, which end a search once all are decided."""
         last = self._end(declared) - 1  # the states at the end would not be expanded
         ends = Findings(_until(ends.found, last), erred=_until(ends.erred, last))
         return ends if ends.found.path is not None or ends.erred.path is not None else None

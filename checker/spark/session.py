@@ -380,7 +380,8 @@ def _gateway(settings: Mapping[str, str], evidence: Evidence) -> Iterator[Any]:
 
 @contextlib.contextmanager
 def _nothing_held() -> Iterator[None]:
-    """If Java fails to start, clear variables in PySpark's frames, which keep Java's input open, so that Java ends."""
+    """If the block fails to start Java, clear PySpark's frames: their variables keep Java's input open, and Java
+    alive."""
     try:
         yield
     except BaseException as error:

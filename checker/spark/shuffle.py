@@ -82,8 +82,8 @@ Pairs = RDD[tuple[int, bytes]]
 
 
 def partitioned(pairs: Pairs, shards: int) -> Pairs:
-    """Return the same pairs (a number and an Arrow batch), each in the partition with its number. A union of RDDs that
-    are partitioned in this way moves no data."""
+    """Return the same pairs (a number and an Arrow batch), each in the partition whose index is the pair's number. A
+    union of RDDs that are partitioned in this way moves no data."""
     return pairs.partitionBy(shards, int)
 
 
@@ -103,7 +103,7 @@ class ShuffleWriter:
 
     def __init__(self, words: int, shards: int, room: int = ROOM, **about: int) -> None:
         """Each Arrow batch gets the metadata `about`, and its number among the batches for its shard. `room` is how
-        many states `batch` can hold."""
+        many states the buffer `batch` can hold."""
         self.words = words
         self.shards = shards
         self.about = about

@@ -57,7 +57,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Combination:
-    """One combination of values (`varied`: their texts by key), with its instance, or with the model's refusal."""
+    """One combination of values (`varied`: each value's text, by key), with its instance or the model's refusal."""
 
     varied: Mapping[str, str]
     instance: Instance | None

@@ -377,8 +377,8 @@ def _verdict_columns(swept: SweepTable, columns: _Columns) -> list[list[str]]:
 
 
 def _headed(columns: Sequence[list[str]], count: int) -> tuple[list[str], int]:
-    """Return the columns as aligned lines, and how many of these are heading lines. Each column has `count` other
-    cells."""
+    """Return the columns as aligned lines, and how many of these are heading lines. In each column, `count` cells
+    follow the heading."""
     height = max(map(len, columns)) - count
     filled = [[""] * (height + count - len(column)) + column for column in columns]
     return table(list(zip(*filled, strict=True))), height

@@ -47,8 +47,8 @@ class Goal:
     is_permitted: bool
 
     def literal(self, circuit: AndInverterGraph, said: tuple[int, int, int]) -> int:
-        """Return a literal that is true if the goal is met, given the literals of its property: the property holds, its
-        failure is permitted, its evaluation leaves a declared range."""
+        """Return a literal that is true if the goal is met. `said` has three literals: the goal's property holds; its
+        failure is permitted; its evaluation leaves a declared range."""
         holds, permitted, error = said
         if self.prop.kind in WHOLE:
             return FALSE  # a path of one length cannot show that no other path exists, or that it continues for ever
@@ -201,8 +201,9 @@ class _BoundedModelChecker:
         self, depth: int, goals: list[Goal], solve: Callable[[int], Values | None], leaving: int = FALSE
     ) -> tuple[Errors, Values | None]:
         """Look for every goal, and for range errors: properties whose evaluation leaves a declared range at this depth.
-        Return the `Errors` (None for the assignment if none is new), and an assignment for a path with `leaving` true,
-        or None. Each query asks for all of these, because one for `leaving` alone would take as long."""
+        Return the `Errors` (a literal: the path has a range error; an assignment for a path with a new range error, or
+        None), and an assignment for a path on which `leaving` is true, or None. Each query asks for all of these
+        together, because a query for `leaving` alone would take as long."""
         said = {goal: self._said(goal.prop, depth) for goal in goals}
         errors = {goal.prop: said[goal][2] for goal in goals if said[goal][2] != FALSE}
         in_order = self.circuit.all(self.last_order)
@@ -252,16 +253,16 @@ class _BoundedModelChecker:
             finding.count, finding.path = 1, path
 
     def _find_least_error(self, depth: int, range_errors: Sequence[Errors]) -> None:
-        """If the kept path that leaves a declared range has this depth, find the path of this depth that is first in
-        the order of StepPath and ends with a range error of a property. `range_errors` comes from `_find`."""
+        """If the kept path that leaves a declared range has this depth, find and keep the path of this depth that is
+        first in the order of StepPath and ends with a range error of a property. `range_errors` comes from `_find`."""
         for literal, example in range_errors:
             broken = self.result.findings[IN_RANGE.name].found.path if example is not None else None
             if example is not None and broken is not None and broken.depth == depth:
                 self._note_broken_range(self._least_path([literal], depth, example))
 
     def _find_least_step(self, depth: int, error: int, values: Values) -> None:
-        """Find the first path, by initial state and then by steps, to a step that leaves a declared range. The formulas
-        for longer paths exclude such steps from now on."""
+        """If no path that leaves a declared range is kept yet, find and keep the first one, by initial state and then
+        by steps. From now on, the formulas for longer paths exclude steps that leave a declared range."""
         self.errs = True
         self.order = Order(self.relation, with_errors=True)
         if IN_RANGE.name in self.result.findings:
@@ -311,7 +312,7 @@ class _BoundedModelChecker:
 
     def _least(self, goal: Goal, literal: int, depth: int, values: Values) -> StepPath:
         """Return the least path to a goal: the first possible initial state, then each time the first possible step.
-        For a `@sometimes` property, return the path of `values`."""
+        For a `@sometimes` property, return the path that `values` describes."""
         if goal.prop.kind is Kind.SOMETIMES:
             return self.unrolling.path(depth, values.holds)
         return self._least_path([literal, *([] if goal.prop.of_steps else self.last_order)], depth, values)

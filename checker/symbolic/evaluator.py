@@ -198,7 +198,7 @@ class Evaluator:
     def act(
         self, before: Sequence[Value], function: Function | None, arguments: Sequence[Value]
     ) -> tuple[int, int, list[Value]]:
-        """Evaluate a function of an action with arguments that may be symbolic; the result is as for `take`."""
+        """Do what `take` does, for an action's function (None: never enabled) and arguments that may be symbolic."""
         state = SymbolicState(list(before))
         self.alive = TRUE if function is not None else FALSE
         self.error = FALSE
@@ -210,7 +210,7 @@ class Evaluator:
         self, function: Function, states: Sequence[Sequence[Value]], taken: Mapping[int, int] | None = None
     ) -> tuple[int, int]:
         """Evaluate a property's function on one state or two. Return two literals: its result is true; its evaluation
-        leaves a declared range. `taken` has, by an action's position, a literal that is true if it was taken."""
+        leaves a declared range. `taken` has, by an action's position, a literal: this action was taken."""
         self.alive = TRUE
         self.error = FALSE
         arguments: list[Any] = [SymbolicState(list(cells)) for cells in states]
@@ -306,7 +306,7 @@ class Evaluator:
             self._merge(*side)
 
     def _is_reached(self) -> bool:
-        """Whether a state reaches the current point; none does in which an earlier statement has returned."""
+        """Whether a state reaches the current point; a state in which an earlier statement returned does not."""
         frame = self.frame
         if frame.returned != FALSE:
             frame.branch = self.circuit.both(frame.branch, -frame.returned)
@@ -522,8 +522,8 @@ class Evaluator:
         around: Callable[[], int],
         condition: int = TRUE,
     ) -> Iterator[int]:
-        """Set the variables of the generators to each possible combination of numbers; yield a literal that is true if
-        the combination occurs. `around` returns the fold's path condition, which values of the body narrow."""
+        """Set the variables of the generators to each possible combination of numbers; yield a literal: the combination
+        occurs. `around` returns the path condition, which is false where an `all` or `any` is decided."""
         frame, both = self.frame, self.circuit.both
         self.circuit.budget.step()
         frame.branch = both(around(), condition)

@@ -344,8 +344,8 @@ def _one_hot(cases: Mapping[int, int]) -> Number:
 
 
 def _above_0(a: Number) -> Number:
-    """Return `a`, which is always above 0, without the cases up to 0. Their literals are false in every assignment, but
-    need not be the constant FALSE."""
+    """Return `a`, which is always above 0, without the cases of values up to 0. The literals of these cases are false
+    in every assignment, but need not be the constant FALSE."""
     if isinstance(a, int) or min(_values(a)) > 0:
         return a
     return OneHotInteger({value: literal for value, literal in _cases(a).items() if value > 0})

@@ -103,7 +103,7 @@ class LinearArithmetic:
         return LinearInteger(tuple((variable, -factor) for variable, factor in a.terms), -a.constant)
 
     def multiply(self, a: Number, b: Number) -> Number:
-        """Return a * b. If both numbers depend on variables, return a new number, which can have any value."""
+        """Return a * b; if both numbers depend on variables, which is not linear, a new number with any value."""
         if isinstance(a, int):
             a, b = b, a
         if isinstance(a, int) and isinstance(b, int):

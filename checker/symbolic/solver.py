@@ -64,7 +64,7 @@ def telling_interrupts() -> Iterator[None]:
 @contextmanager
 def _watched(solver: z3.Solver, deadline: float) -> Iterator[threading.Event]:
     """During the block, interrupt a solver that misses the deadline or exceeds the memory limit. The event that the
-    block gets is set if memory was the reason."""
+    block gets is set if memory was the reason for the interruption."""
     is_over, is_full = threading.Event(), threading.Event()
 
     def watch() -> None:

@@ -117,7 +117,7 @@ class TransitionRelation:
         return taken
 
     def _after(self, cell: int) -> Value:
-        """Return the value of a cell after the selected step. Steps that write the same value share a case."""
+        """Return the value of a cell after the selected step, as a choice with one case per value that steps write."""
         writers: dict[Value, int] = {}
         unwritten = TRUE
         for one in self.transitions:

@@ -266,9 +266,9 @@ class Edge:
 
 
 def sampled_edges(exploration: Exploration, kernel: Kernel) -> Iterator[Edge]:
-    """Yield every step from at most MOST_OF_A_LEVEL first states of each sampled level (see MOST_STATES), in the order
-    of the search, which is the same for every engine. Because most engines do not keep the states of the levels, these
-    levels are searched again, and CPython takes the steps. Raises KeyboardInterrupt."""
+    """Yield every step from the first states, at most MOST_OF_A_LEVEL, of each sampled level (see MOST_STATES), in the
+    order of the search, which is the same for every engine. Because most engines do not keep the states of the levels,
+    these levels are searched again, and CPython takes the steps. Raises KeyboardInterrupt."""
     totals = list(accumulate(exploration.levels))
     within = sum(total <= MOST_STATES for total in totals)
     # All states of these levels were expanded; a step that leaves a declared range has no next state, so it is no edge.

@@ -243,13 +243,13 @@ class Intervals:
 
 def _of_ends(left: Interval, right: Interval, operation: Callable[[int, int], int]) -> Interval:
     """Return the interval of an operation on two numbers, such as a product. While one number's sign is fixed, the
-    operation must be monotonic in the other number: then its extremes are at the ends of the intervals."""
+    operation must be monotonic in the other number: then the result's extremes are at the intervals' ends."""
     values = [operation(a, b) for a in left for b in right]
     return min(values), max(values)
 
 
 def hull(*several: Interval | None) -> Interval:
-    """Return the smallest interval that contains the given intervals; None stands for an interval without a number."""
+    """Return the smallest interval that contains the given intervals; None (no interval) is ignored."""
     intervals = [interval for interval in several if interval is not None]
     return min(low for low, _ in intervals), max(high for _, high in intervals)
 

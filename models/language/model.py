@@ -341,7 +341,7 @@ class Model:
         return any(prop.applies is not None for prop in properties) or any(map(callable, sizes))
 
     def place_of_start(self, field_name: str) -> str:
-        """Return FILE:LINE of what gives a field its initial value: the `@initial` function, or else the field."""
+        """Return FILE:LINE of what sets a field initially: the `@initial` function, else the field's declaration."""
         if self.start is None:
             return self.place_of(field_name)
         return place_of(self.start, self.path, getattr(self.start, "__name__", ""))
@@ -380,16 +380,15 @@ class Model:
         return self.protocols[name]
 
     def _stand_in(self, name: str) -> str:
-        """Return the message that says which protocol stands for a release without a protocol (`3.8`), or for a patch
-        release (`3.7.1`); empty if there is no such protocol."""
+        """Return the message that says which protocol stands for `name`, a release without a protocol (`3.8`) or a
+        patch release (`3.7.1`); empty if no protocol does."""
         release = name.rpartition(".")[0]
         of_patch = f"{release} stands for it" if self.stand_ins and release in self.protocols else ""
         return self.stand_ins.get(name) or self.stand_ins.get(release) or of_patch
 
     def _refuse_of_another_protocol(self, chosen: Protocol, name: str, value: int) -> None:
-        """Raise UsageError if `value` is not the chosen protocol's value of the switch `name`, provided that this
-        switch determines the layout of states, and that the protocols differ in its value and therefore in their
-        actions."""
+        """Raise UsageError if `value` of the switch `name` is not that of the chosen protocol. Applies only to a switch
+        that determines the layout of states, and whose values (and so the actions) differ between protocols."""
         entry = self.entries[name]
         if not (entry.is_bound and entry.values is not None):
             return
@@ -971,7 +970,7 @@ class Instance:
         return tuple(self.size_of(domain) for domain in self.model.domains)
 
     def python(self, function: Function) -> Callable[..., Any]:
-        """Return the function that CPython calls for `function`; in it, a domain's name means the range of elements."""
+        """Return the function that CPython calls for `function`, in which a domain's name means the elements' range."""
         if not function.needs_sizes:
             return function.python
         if function not in self._python:

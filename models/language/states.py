@@ -89,7 +89,7 @@ class FieldLayout:
         return int(value)
 
     def spell(self, value: int) -> str:
-        """Return a cell's value as text; for a cell of a queue, the element at this place, or - if the place is
+        """Return a cell's value as text; for a cell of a queue, the element at this place, or `-` if the place is
         empty."""
         contents = self.field.contents
         if contents is None or contents.filler is None:
@@ -646,8 +646,8 @@ class Members(SetView):
 
 
 class RecordView:
-    """A field of records with some or all of its indices, as `s.broker[r]` in `s.broker[r].role`. `parts` has the names
-    of the parts of each record."""
+    """A field of records, or of queues of records, with some or all of its indices, as `s.broker[r]` in
+    `s.broker[r].role`. `parts` has the names of the parts of each record."""
 
     __slots__ = ("_indices", "_name", "_parts", "_state")
     _state: Any

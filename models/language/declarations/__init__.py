@@ -304,7 +304,7 @@ def bound(
 ) -> Any:
     """Declare a number, from `least` to `most`, that determines sizes of arrays or ranges of values. `says` is the help
     text, and `option` the option on the command line. With `is_open`, a proof "for every length" covers all values of
-    the bound, as the proof covers all values of budgets and settings (checker/proofs/unbounded_abstraction.py)."""
+    the bound, as it always covers all values of budgets and settings (checker/proofs/unbounded_abstraction.py)."""
     return Entry(default, says, True, None, least, most, option, is_open=is_open)
 
 
@@ -418,8 +418,8 @@ class Subset:
 
 @dataclass(frozen=True)
 class LastOf:
-    """The number of a domain's last element, the upper end of a range of values. It is a function, because the number
-    depends on the configuration."""
+    """The number of a domain's last element, the upper end of a range of values. An object is called with the
+    configuration, on which the number depends."""
 
     domain: type[Domain]
 
@@ -441,8 +441,8 @@ def optional(values: type[Domain] | Values) -> Values:
 
 
 def as_values(values: Any, where: str = "field(values={})", takes: str = VALUES) -> Values:
-    """Return the values of a cell that is declared with a domain, an enumeration or `Values`. Raises DeclarationError
-    for any other argument; `where` and `takes` are as for `not_taken`."""
+    """Return `values` (a domain, an enumeration or `Values`), with which a cell is declared, as `Values`. Raises
+    DeclarationError for any other argument; `where` and `takes` are as for `not_taken`."""
     if isinstance(values, Values):
         return values
     if isinstance(values, type) and issubclass(values, Domain):

@@ -211,8 +211,8 @@ class _Lowering:
     def _kept(
         self, value: ir.Expression, before: list[ir.Statement], changing: Iterable[ir.Variable] = ()
     ) -> ir.Expression:
-        """Return an expression with the present value of `value`. If later statements may change the value, an
-        assignment of the value to a new local is appended to `before`, and the expression is the local."""
+        """Return an expression that keeps the present value of `value`. If later statements may change the value, an
+        assignment of the value to a new local is appended to `before`, and the returned expression is this local."""
         match value:
             case ir.Constant():
                 return value

@@ -128,14 +128,14 @@ class Cell(Node):
 
 
 class Element(Node):
-    """Whether a subset has an element. An element outside its domain is an error."""
+    """Whether a subset has the element `index`. An element outside the subset's domain is an error."""
 
     subset: Variable
     index: Expression
 
 
 class IsTaken(Node):
-    """Whether the step of the transition, `taken`, is a step of this action."""
+    """Whether the step of a transition (`taken`) is a step of the action `action`."""
 
     taken: Variable
     action: str
@@ -222,7 +222,7 @@ class Sum(Node):
 
 
 class Operation(Enum):
-    """The operations on two numbers other than sums. Division rounds down, and the divisor is at least 1."""
+    """Multiplication, division and remainder of two numbers. Division rounds down, and the divisor is at least 1."""
 
     TIMES = "*"
     DIVIDED_BY = "//"
@@ -488,7 +488,7 @@ class FillSet(CollectiveStatement):
 
 
 class Clear(CollectiveStatement):
-    """A set or a queue becomes empty. For a queue of records, the queue of each part becomes empty."""
+    """A set or a queue becomes empty. For a queue of records, the queue of each part of the record becomes empty."""
 
     collections: tuple[Collection, ...]
 
@@ -679,7 +679,7 @@ def is_same(left: object, right: object) -> bool:
 
 
 def increase(store: Store) -> Sum | None:
-    """Return the sum that a statement such as `s.x += 1` stores (the cell plus other terms); None for any other."""
+    """Return the sum that a statement such as `s.x += 1` stores (the cell plus other terms); else None."""
     match store.value:
         case Sum((Term(Cell() as cell, False), *_)) as total if is_same(cell, store.cell):
             return total

@@ -177,7 +177,8 @@ def sealed(
 
 
 def with_names(python: Callable[..., Any], names: Mapping[str, Any]) -> Callable[..., Any]:
-    """Return a copy of a sealed function with more global names: domains as ranges, and functions that use domains."""
+    """Return a copy of a function from `sealed`, with more global names: domains (ranges), functions that use
+    domains."""
     assert isinstance(python, types.FunctionType)
     return types.FunctionType(python.__code__, {**python.__globals__, **names}, python.__name__)
 

@@ -102,8 +102,8 @@ def shown(node: ast.AST) -> str:
 
 
 def _shallow(node: ast.AST) -> ast.AST:
-    """Return a copy of a node with the same text but without deep nesting. A single name replaces all parts but one of
-    a long sum or chain of `else`, and a call's only generator; the name's spelling is the text that it replaces."""
+    """Return a copy of a node that has the same text but no deep nesting: a name replaces all parts but one of a long
+    sum or chain of `else`, and the only generator of a call. The name consists of the text that the name replaces."""
     match node:
         case ast.BinOp(op=ast.Add() | ast.Sub(), left=ast.BinOp(op=ast.Add() | ast.Sub())):
             first, rest = summands(node)
@@ -270,7 +270,7 @@ class Text(WrittenSource):
 
     @property
     def definitions(self) -> list[tuple[str, int]]:
-        """The name and the line of each function and class at the top of the file."""
+        """The name and the line of each function and class at the top level of the file."""
         return [(part.name, part.lineno) for part in self.tree.body if isinstance(part, ast.FunctionDef | ast.ClassDef)]
 
     @cached_property
@@ -296,7 +296,7 @@ class Text(WrittenSource):
 
 
 def statements_in(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield every statement in a module or in a statement, at any depth. Expressions contain no statements."""
+    """Yield every statement in a module or a statement, at any depth. Expressions are skipped: they contain none."""
     level = [node]
     while level:
         parts = (part for node in level for _, part in ast.iter_fields(node) if isinstance(part, list))
@@ -405,7 +405,7 @@ def place_of(python: Any, path: str, name: str) -> str:
 
 
 def raised_at(path: str, error: BaseException) -> int:
-    """Return the innermost line of `path` in the traceback of an error; 1 if no line of `path` is there."""
+    """Return the innermost line of `path` in the traceback of an error; 1 if the traceback has no such line."""
     frames = reversed(list(walk_tb(error.__traceback__)))
     return next((line for frame, line in frames if frame.f_code.co_filename == path), 1)
 
@@ -501,7 +501,7 @@ def name_today(name: str) -> str:
 
 @contextmanager
 def former_names() -> Iterator[None]:
-    """Within this context, imports by the former names find the current modules; afterwards, what they found before."""
+    """In this context, imports by former names find the current modules; afterwards, they find what they did before."""
     kept = {name: module for name, module in sys.modules.items() if name_today(name) != name}
     named = {name.removeprefix(PACKAGE): module for name, module in _modules()}
     if not _has_package_of_its_own():
@@ -583,7 +583,7 @@ class _ModuleFinder:
         self._specs: dict[str, importlib.machinery.ModuleSpec | None] = {}
 
     def relative(self, file: str) -> str:
-        """Return the path by which an import finds `file`, as in `lib/limits.py`, or its bare name if none does."""
+        """Return the path by which an import finds `file`, as in `lib/limits.py`; else the bare file name."""
         path = Path(file)
         parts = self.names.get(file, "").split(".")
         folders = parts if path.name == "__init__.py" else parts[:-1]
