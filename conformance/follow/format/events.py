@@ -414,8 +414,8 @@ class _Run:
         return [step for step in self.instance.steps if actor(step) == broker]
 
     def _note_actor(self, event: Event, arguments: dict[str, Any]) -> None:
-        """Set the parameter in `arguments` that names the acting broker to the event's `broker`. Raises UnreadableError
-        if the log has another broker there, or if no broker performs the action."""
+        """Set the entry of `arguments` for the acting broker to the event's `broker`, if that is given. Raises
+        UnreadableError if the entry already has another broker, or if no broker performs the action."""
         assert event.action is not None
         actor = actor_of(event.action)
         if actor is None and event.broker is not None:
