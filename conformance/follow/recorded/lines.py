@@ -876,7 +876,7 @@ class HighWatermark(Line):
         yield place.cell(says, ("high_watermark", place.names.replica(self.broker)), self.high_watermark)
 
     def rules(self, false: Sequence[Claim], states: Words, place: Place) -> Iterator[str]:
-        """The rule that says what a high watermark is; also, if it explains `states`, the rule without HW_MINISR_GATE."""
+        """The rule that says what a high watermark is; and that HW_MINISR_GATE is off, if this explains the states."""
         yield (
             "rule: a leader's high watermark is the smallest log end that it knows of its ISR's members, and a"
             " follower's is that of the leader's last answer, at most its log end"

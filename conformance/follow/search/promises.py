@@ -1,6 +1,6 @@
 """Judges the promises of the model in single states, and on the path that explains a recording.
 
-The model also has behaviours that violate its promises, so a path that explains a recording may do so.
+The model also has behaviours that violate its promises, so a path that explains a recording may violate them.
 
 A kernel, the compiled model, only counts the failures in a range of states, and names the first failure; so small
 ranges are judged, and after each failure the rest of the range is judged again. Promises about transitions are judged

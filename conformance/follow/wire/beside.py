@@ -275,7 +275,8 @@ class LinesBeside:
         yield from self.traffic.acks([(value, offset)])
 
     def _is_in_the_traffic(self, line: Happening, kind: str) -> bool:
-        """Whether wire.ndjson has this fault or read at about this time. Raises UnreadableError if two reads differ."""
+        """Whether wire.ndjson has the same fault or read at about the time of `line`. Raises UnreadableError if
+        wire.ndjson has a read of other records there."""
         for happening in self.happenings:
             is_about_it = happening.what == kind and happening.keys.get("broker") == line.keys.get("broker")
             if is_about_it and abs(happening.t - line.t) < AGREE:
