@@ -435,8 +435,8 @@ class _Run:
 
 
 def _ordinals(argument: ArgumentRange, value: object) -> Iterable[int]:
-    """The values that an argument of an action may have: the one in the log (`value`), or all if `value` is None. A set
-    is a bit mask. Raises UnreadableError if `value` is of a wrong type or out of range."""
+    """The model's numbers that an argument of an action may have: the one for `value` in the log, or all if `value` is
+    None. The number of a set is its bit mask. Raises UnreadableError if `value` is of a wrong type or out of range."""
     name, elements = argument.parameter.name, argument.elements
     if value is None:
         return range(argument.count)

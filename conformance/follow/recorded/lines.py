@@ -62,7 +62,7 @@ class Passing(IntEnum):
 
 @dataclass(frozen=True)
 class Begins:
-    """The first offset and the first partition epoch of a recording. The fields of its lines count from them."""
+    """The first offset and the first partition epoch of a recording: the fields of its lines count from these."""
 
     offset: int = 0
     partition_epoch: int = 0

@@ -134,7 +134,7 @@ class Recording(Names):
         return any(line.is_unclean for _, line in self.claims(ElectRequest))
 
     def until(self, n: int) -> Recording:
-        """The recording with only the lines whose number is less than `n`."""
+        """The recording with only the lines whose stated number (their own `n`) is less than `n`."""
         lines = tuple(line for line in self.lines if line.n < n)
         named = {value for line in lines for value in line.named}
         return replace(self, lines=lines, values=tuple(value for value in self.values if value in named))

@@ -219,7 +219,7 @@ class Place:
         spell: Spell,
         *reads: str,
     ) -> Claim:
-        """A claim with any condition; `columns` are the values that it is about, `reads` the fields that it reads."""
+        """A claim with any condition; `columns` gives the values that it is about, `reads` are the fields read."""
         return Claim(says, is_true, columns, spell, reads=reads)
 
     def members(self, says: str, field: str, members: frozenset[int]) -> Claim:

@@ -119,8 +119,7 @@ class Clients:
 
     def _resend(self, first: int, broker: int, *, is_lost: bool) -> None:
         """Send the request `first` again. If the new request has an effect, give up the earlier requests for the same
-        record that still wait for an answer: otherwise an answer would be lost.
-        """
+        record that still wait for an answer: otherwise an answer would be lost."""
         producer, sent = self._producer()
         waiting = [request for request in sent if first in (request.number, request.retry_of) and request.is_in_flight]
         number = self._cluster.resend(first, broker)

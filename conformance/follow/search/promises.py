@@ -61,7 +61,7 @@ class Keeping:
         return kept
 
     def _first_failing(self, states: NDArray[np.uint64], first: int, last: int) -> int | None:
-        """The first state of a range that breaks a promise without permission; None if no state does."""
+        """The first row, from `first` to below `last`, whose state breaks a promise without permission; None: no row."""
         self.results.clear()
         buffer, active = self.buffer.ctypes.data, self.active.ctypes.data
         self.kernel.check(states.ctypes.data, first, last, buffer, active, self.results.address)

@@ -67,7 +67,7 @@ class DiskContent:
 def disks_in(
     folder: Path, topic: str | None, index: int = 0, first: int = 0, topic_id: str | None = None
 ) -> Iterator[DiskContent]:
-    """The content of partition `index` of the topic in each broker<i>/ of a folder, by number, without the records
+    """The content of partition `index` of the topic in each broker<i>/ of a folder, by ascending i, without records
     before the offset `first`. A topic whose name is not known is found by its id. Raises UsageError, and FileError."""
     try:
         named = [(re.fullmatch(r"broker([0-9]{1,9})", path.name), path) for path in folder.iterdir()]

@@ -71,7 +71,7 @@ class Sessions:
         self._sessions: dict[tuple[str, int | None], _Session] = {}
 
     def ask(self, line: Message) -> FetchRequest | None:
-        """The partition's fetch in a request, or else earlier in its session; None: no fetch. Raises UnreadableError."""
+        """The partition's fetch in a request, or else earlier in its session; None: nowhere. Raises UnreadableError."""
         body, key = line.body, (line.client, line.broker)
         if "topics" not in body:
             return None
@@ -93,7 +93,7 @@ class Sessions:
         return session.request
 
     def answer(self, line: Message) -> FetchAnswer | None:
-        """The answer about the partition in a response; None: it has no answer, or an error. Raises UnreadableError."""
+        """The answer about the partition in a response; None: no answer, or an error. Raises UnreadableError."""
         session = self._sessions.get((line.client, line.broker))
         if session is None or session.request is None or line.body.get("error_code", NO_ERROR) != NO_ERROR:
             return None
