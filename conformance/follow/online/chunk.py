@@ -292,7 +292,7 @@ class Chunk:
 
     def joined(self, count: int) -> int:
         """How many records of this chunk may have been sent when its first `count` lines are passed: the records of
-        the `send` lines among these, and the records without `send` line that appear before the next `send` line."""
+        the `send` lines among these, and the records without a `send` line that appear before the next `send` line."""
         records = 0
         for at, (line, unsent) in enumerate(zip(self.original, self.unsent, strict=True)):
             if isinstance(line, Sent) and at >= count:

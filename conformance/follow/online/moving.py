@@ -209,8 +209,8 @@ class _Try:
         return True
 
     def _caches(self) -> dict[int, tuple[tuple[int, int], ...]] | None:
-        """For each broker, the entries of its epoch cache up to the guard; None if they differ between states, or if, for
-        a log that has the guard, the last of them is not of the guard's epoch. Empty if there are no epoch caches."""
+        """For each broker, the entries of its epoch cache up to the guard; None if they differ between states, or if,
+        for a log that has the guard, the last of them is not of the guard's epoch. Empty if brokers have no cache."""
         if self.configuration.TRUNC == Truncation.HW:
             return {}
         caches = {}

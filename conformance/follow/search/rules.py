@@ -73,7 +73,7 @@ class Requests:
                 self.decides[step.number] = step.ordinals[0]
 
     def allow(self, before: Words, after: Words, parents: Numbers, steps: Numbers, stages: Numbers) -> Truths:
-        """For each of these successors, whether its step sends, or decides on, no request except the recorded one."""
+        """For each of these successors, whether every request that its step sends or decides on is the recorded one."""
         allowed: Truths = np.ones(len(after), bool)
         for leader, mask in enumerate(self.masks):
             words = np.flatnonzero(mask)

@@ -177,7 +177,7 @@ class Produced:
 
     @property
     def copies(self) -> int:
-        """At most how many copies logs hold: one each time a record without number is sent again and not refused."""
+        """At most how many copies logs hold: one per resent record without sequence number, unless it was refused."""
         return sum(max(0, attempts - self._sent[value]) for value, attempts in self._attempts.items())
 
     def refused(self, records: Sequence[SentRecord]) -> None:
