@@ -121,8 +121,8 @@ class Report:
         )
 
     def end(self, words: Sequence[str]) -> None:
-        """Print the verdicts that are not printed yet, the details of the rejected logs, each with a command that has
-        the options `words`, and the number of logs per verdict."""
+        """Print the verdicts that are not printed yet; the details of each rejected log, with the command (its options
+        are `words`) that prints the full report on this log; and the number of logs per verdict."""
         for number in sorted(self.verdicts.keys() - self._printed):  # after a gap, if the work ended early
             self._print(number)
         for number, log in sorted(self.verdicts.items()):

@@ -208,8 +208,8 @@ def count(number: int, noun: str) -> str:
 def explain(
     instance: Instance, variables: Variables, states: Sequence[Cells], steps: Sequence[Step], observed: Observed
 ) -> tuple[tuple[Candidate, ...], int]:
-    """Why none of these steps leads from any of these states to the observation; and for how many further pairs of a
-    state and a step no reason is given.
+    """Reasons why none of these steps leads from any of these states to the observation; and the number of pairs of a
+    state and a step, less the number of these reasons.
 
     Steps whose successors differ from the observation in the fewest values come first, steps that are not enabled last.
     """

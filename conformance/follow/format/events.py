@@ -414,8 +414,8 @@ class _Run:
         return [step for step in self.instance.steps if actor(step) == broker]
 
     def _note_actor(self, event: Event, arguments: dict[str, Any]) -> None:
-        """Set the parameter in `arguments` that names the acting broker to the event's `broker`. Raises UnreadableError
-        if the log has another broker there, or if no broker performs the action."""
+        """Set the entry of `arguments` for the acting broker to the event's `broker`, if that is given. Raises
+        UnreadableError if the entry already has another broker, or if no broker performs the action."""
         assert event.action is not None
         actor = actor_of(event.action)
         if actor is None and event.broker is not None:
@@ -435,8 +435,8 @@ class _Run:
 
 
 def _ordinals(argument: ArgumentRange, value: object) -> Iterable[int]:
-    """The values that an argument of an action may have: the one in the log (`value`), or all if `value` is None. A set
-    is a bit mask. Raises UnreadableError if `value` is of a wrong type or out of range."""
+    """The model's numbers that an argument of an action may have: the one for `value` in the log, or all if `value` is
+    None. The number of a set is its bit mask. Raises UnreadableError if `value` is of a wrong type or out of range."""
     name, elements = argument.parameter.name, argument.elements
     if value is None:
         return range(argument.count)

@@ -22,7 +22,7 @@ MOST_BYTES = 1 << 20
 
 
 class UnreadableError(ValueError):
-    """The content of a line is invalid; the message says how, and the cure, but not where."""
+    """The content of a line is invalid; the message names the defect and its cure, but not the file and line."""
 
 
 def bad_line(path: Path, number: int, defect: object) -> UsageError:

@@ -149,7 +149,7 @@ class Variables:
         raise IndexError(position)
 
     def differences(self, cells: Cells, observed: Observed) -> Iterator[tuple[str, Value, Value]]:
-        """The differences between a state and an observation: key of the cell, its value, and the observed value."""
+        """For each cell in which a state and an observation differ: its key, the state's value, the observed value."""
         for start, values in observed:
             for position, value in enumerate(values, start):
                 if cells[position] != value:

@@ -1,8 +1,8 @@
 """Reads a recording that is followed online: first a summary of all its lines (`Outlook`); then, again and again, the
 next lines as a small recording (`Chunk`).
 
-The summary keeps the lines about leaders, requests, faults and checkpoints, because whether a step may occur before a
-line can depend on the next leader, request or restart, however far away that is. These lines are few: their number
+The summary keeps the lines about leaders, requests, faults and checkpoints, because the next leader, request or
+restart, however far away, can decide whether a step may occur before a line. These lines are few: their number
 grows with the changes of leader and ISR, not with the records.
 """
 
@@ -37,7 +37,7 @@ MOST_NAMES = 10_000
 
 @dataclass
 class Changes:
-    """An upper bound on the changes of leader and ISR up to the line `last` (compare script.py, `changes_required`)."""
+    """At most how often leader and ISR have changed up to the line `last` (compare script.py, `changes_required`)."""
 
     bound: int = 0
 
@@ -270,7 +270,7 @@ def is_earlier(line: Metadata, than: Metadata) -> bool:
 
 @dataclass(frozen=True)
 class Chunk:
-    """The next lines as a small recording, with the earlier and later lines on which the model's steps in it depend."""
+    """The next lines as a small recording, with the earlier and later lines on which the steps within it depend."""
 
     recording: Recording
 
@@ -291,8 +291,8 @@ class Chunk:
     """For each line, the number of records that it shows first, although no line sends them."""
 
     def joined(self, count: int) -> int:
-        """How many records of this chunk may have been sent when its first `count` lines are passed: those of the
-        `send` lines among them, and those that lines before the next `send` show although no line sends them."""
+        """How many records of this chunk may have been sent when its first `count` lines are passed: the records of
+        the `send` lines among these, and the records without a `send` line that appear before the next `send` line."""
         records = 0
         for at, (line, unsent) in enumerate(zip(self.original, self.unsent, strict=True)):
             if isinstance(line, Sent) and at >= count:

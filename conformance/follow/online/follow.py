@@ -159,9 +159,9 @@ class Kept:
     """What the monitors of all states hold, in a form that the next chunk can use. A monitor is kept with a state, and
     remembers what the lines need of the path to the state (search/monitor.py).
 
-    For each broker: the observed checkpoints of its process, by the recording's offsets; how many of them have occurred
-    (`sighted`); and the high watermarks since the last of them, as a bit mask. For each record by its name: whether it
-    was acknowledged at another offset than the recorded one (`elsewhere`).
+    For each broker: the observed checkpoints of its process, as offsets in the recording; how many of them have
+    occurred (`sighted`); and the high watermarks since the last of them, as a bit mask. For each record by its name:
+    whether it was acknowledged at another offset than the recorded one (`elsewhere`).
     """
 
     checkpoints: tuple[tuple[int, ...], ...]
@@ -212,7 +212,7 @@ def _dropped(before: tuple[int, ...], now: tuple[int, ...]) -> int:
 
 
 def moved(before: Kept, guard: int) -> Kept:
-    """The content of the monitors after the window has moved to offset `guard`: high watermarks up to it become 0."""
+    """The content of the monitors after the window has moved to `guard`: high watermarks up to this offset become 0."""
 
     def shifted(held: Numbers) -> Numbers:
         low = (held & ((2 << guard) - 1)) != 0
@@ -293,8 +293,8 @@ def follow_online(
 
 
 def _with_remarks(outcome: OnlineOutcome, remarks: Sequence[Remark]) -> OnlineOutcome:
-    """Add to the outcome what the recording contains beside its lines. The outcome becomes undecided if a remark names
-    an event that is not modelled, before the rejected line or the loss."""
+    """The outcome with the unused contents that `remarks` name; or undecided, if a remark names an event that is not
+    modelled, and that happens before the rejected line, or before the line `lost` at which a record is lost."""
     outcome = replace(outcome, unused=unused_in(remarks))
     line = outcome.lost if isinstance(outcome, Followed) else outcome.line
     unmodelled = next((remark for remark in remarks if remark.unmodelled), None)

@@ -115,7 +115,7 @@ class _Try:
         self.short: Truths = np.any(self.table["log_end_offset"] <= self.guard, axis=0)
 
     def move(self) -> Move | None:
-        """The move, or None if it would not be sound in all states."""
+        """The move if it is sound in every state, otherwise None."""
         table, guard = self.table, self.guard
         checks = (self._logs, self._leaders, self._fetches, self._records)
         if not all(check() for check in checks):
@@ -209,7 +209,8 @@ class _Try:
         return True
 
     def _caches(self) -> dict[int, tuple[tuple[int, int], ...]] | None:
-        """For each broker, the entries of its epoch cache up to the guard; None if they differ between states."""
+        """For each broker, the entries of its epoch cache up to the guard; None if they differ between states, or if,
+        for a log that has the guard, the last of them is not of the guard's epoch. Empty if brokers have no cache."""
         if self.configuration.TRUNC == Truncation.HW:
             return {}
         caches = {}
@@ -316,7 +317,7 @@ def read_ahead(table: Table, frozen: frozenset[int]) -> None:
 
 
 def drop_late_responses(table: Table) -> None:
-    """Drop responses to fetches from before the guard, the window's first record: no log that holds it can use them."""
+    """Drop the responses that a log with the guard cannot use: those to fetches at offset 0, at or before the guard."""
     is_late = (table["fetch"] >= Fetch.ANSWERED) & (table["fetch_offset"] == 0)
     is_late &= (table["log_end_offset"] > 0)[:, :, None] & (table["is_truncating"] == 0)[:, :, None]
     for name, empty in OF_RESPONSE.items():

@@ -57,7 +57,7 @@ class GuardedRules(Rules):
         return allowed
 
     def _is_chosen(self, before: Words, after: Words, replica: int) -> Truths:
-        """For each step, whether it makes this replica the controller's leader, or adds it to a (proposed) ISR."""
+        """For each step, whether this replica is then the controller's leader, or joins an ISR or a proposed ISR."""
         column = self.cells.column
         chosen: Truths = column(after, "controller_leader") == replica
         chosen |= column(after, "controller_isr", replica) > column(before, "controller_isr", replica)
@@ -177,7 +177,8 @@ class ChunkSearch(ObservationSearch):
         self.nodes.add(*self._split(rows), nothing, nothing)
 
     def _note_best(self) -> None:
-        """If few states wait, all before one late line of the chunk, remember them: the next chunk can begin there."""
+        """If all waiting states are before the same line, late in the chunk, remember them: the next chunk can begin
+        there. Many states are not remembered if they are more than those remembered before."""
         if len(self._waiting) == 1:
             line = next(iter(self._waiting))
             self._tidy(line, most=1)

@@ -45,7 +45,7 @@ REASSIGN = "reassign"
 
 
 class Passing(IntEnum):
-    """When a path of the model passes a line: the line is true on the path, and the path goes on to the next line."""
+    """When a path of the model may pass a line, that is, satisfy the line and go on to the next line."""
 
     AT_ONCE = 0
     """As soon as it is true: every step that is possible before is possible after it, so waiting gains nothing."""
@@ -62,7 +62,7 @@ class Passing(IntEnum):
 
 @dataclass(frozen=True)
 class Begins:
-    """The first offset and the first partition epoch of a recording. The fields of its lines count from them."""
+    """The first offset and the first partition epoch of a recording: the fields of its lines count from these."""
 
     offset: int = 0
     partition_epoch: int = 0
@@ -84,7 +84,7 @@ class LineReader:
         raise bad_line(self.path, self.number, f"{defect}; {cure}")
 
     def only(self, *allowed: str) -> None:
-        """Raise UsageError for keys that are neither `allowed` nor in all lines: a typo would lose an observation."""
+        """Raise UsageError for keys neither `allowed` nor common to all lines: a typo would lose an observation."""
         for key in self.keys:
             if key not in ("n", "t", "kind", "label", "from", *allowed):
                 self.refuse(f"unknown key {key!r}", f"lines of this kind have: {', '.join(dict.fromkeys(allowed))}")
@@ -410,7 +410,7 @@ class Line:
 
     @property
     def high_watermark_of(self) -> int | None:
-        """The broker whose high watermark or checkpoint the line shows, or which it starts; None: no broker."""
+        """The broker whose high watermark, checkpoint or start the line shows; None: no broker."""
         return None
 
     @property
@@ -553,8 +553,9 @@ class Acked(Line):
         )
 
     def in_window(self, window: Window) -> Line | None:
-        """The line, counted from the window's start; None if its record is settled, and is acknowledged there in all
-        states. Raises FalseLine if the record is elsewhere or not acknowledged, and UnfitLine if this is not known."""
+        """The line, counted from the window's start; None if its record is settled at the line's offset, and is
+        acknowledged in all states. Raises FalseLine if the record is at another offset or is not acknowledged, and
+        UnfitLine if it is unknown, or was acknowledged in only some states."""
         if self.value in window.values[int(window.has_guard) :]:
             if self.offset is not None and window.has_guard and self.offset <= window.offset:
                 raise FalseLine(f"{self.value} is in no log at offset {self.offset}")
@@ -778,7 +779,7 @@ class Metadata(Line):
             yield place.members("the replicas are", "is_assigned", self.replicas)
 
     def _old_view(self, place: Place) -> Iterator[Claim]:
-        """For a line about a past epoch: a claim that is always false, if an earlier line names another leader."""
+        """For a line about a past epoch: a claim that is always false, if an earlier line has another leader for it."""
         for earlier in place.earlier:
             if not isinstance(earlier, Metadata) or earlier.leader_epoch != self.leader_epoch:
                 continue
@@ -875,7 +876,7 @@ class HighWatermark(Line):
         yield place.cell(says, ("high_watermark", place.names.replica(self.broker)), self.high_watermark)
 
     def rules(self, false: Sequence[Claim], states: Words, place: Place) -> Iterator[str]:
-        """The rule that says what a high watermark is; and, if it explains these states, that HW_MINISR_GATE is off."""
+        """The rule that says what a high watermark is; and that HW_MINISR_GATE is off, if this explains the states."""
         yield (
             "rule: a leader's high watermark is the smallest log end that it knows of its ISR's members, and a"
             " follower's is that of the leader's last answer, at most its log end"
@@ -893,8 +894,8 @@ class HighWatermark(Line):
             )
 
     def in_window(self, window: Window) -> HighWatermark:
-        """The line, counted from the window's start. An earlier high watermark becomes 0, after a comparison with the
-        remembered one of the broker, if any. Raises FalseLine if they differ."""
+        """The line, counted from the window's start. A high watermark before that start becomes 0. Raises FalseLine
+        if the window remembers a different high watermark of the broker."""
         if window.shows(self.high_watermark):
             return replace(self, high_watermark=self.high_watermark - window.offset)
         short = window.short(self.broker)
@@ -938,8 +939,8 @@ class LogEnd(Line):
             )
 
     def in_window(self, window: Window) -> LogEnd:
-        """The line, counted from the window's start. An earlier log end becomes 0, after a comparison with the
-        remembered one of the broker. Raises FalseLine if they differ."""
+        """The line, counted from the window's start. A log end before that start becomes 0. Raises FalseLine if the
+        window does not remember that the broker's log ends there."""
         if window.shows(self.log_end_offset):
             epoch = self.last_epoch
             if window.has_guard and self.log_end_offset == window.offset + 1 and epoch is not None:
@@ -1229,7 +1230,7 @@ class Read(Records):
         return f"a consumer reads {_spelled(self.records) or 'nothing'}{_where(self.offsets)}"
 
     def lacks(self, value: str, offset: int | None) -> bool:
-        """Whether the consumer has read the record's offset, but not the record."""
+        """Whether the consumer has read records, at `offset` too (None: not recorded), but not the record `value`."""
         return bool(self.records) and (offset is None or offset in self.offsets) and value not in self.records
 
     def claims(self, place: Place) -> Iterator[Claim]:

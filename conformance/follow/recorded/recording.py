@@ -134,7 +134,7 @@ class Recording(Names):
         return any(line.is_unclean for _, line in self.claims(ElectRequest))
 
     def until(self, n: int) -> Recording:
-        """The recording with only the lines whose number is less than `n`."""
+        """The recording with only the lines whose stated number (their own `n`) is less than `n`."""
         lines = tuple(line for line in self.lines if line.n < n)
         named = {value for line in lines for value in line.named}
         return replace(self, lines=lines, values=tuple(value for value in self.values if value in named))
@@ -266,7 +266,7 @@ def read_recording(path: Path, content: bytes | None = None, objects: Objects | 
 
 
 def _without_late_views(lines: list[Line]) -> Iterator[Line]:
-    """The lines; metadata that repeats an earlier ISR of its leader epoch becomes a `View`, as its broker may lag.
+    """The lines; a metadata line with an earlier ISR of its leader epoch becomes a `View`, because its broker may lag.
 
     The broker may also show the newest state, which looks the same. So after such a line, the last known state may be
     outdated, and the next line that repeats its ISR becomes a `View`, too.
@@ -289,8 +289,8 @@ def _without_late_views(lines: list[Line]) -> Iterator[Line]:
 
 def _first_replicas(path: Path, claims: list[Line], header: Header) -> frozenset[int]:
     """The replicas before a reassignment, according to the header or the first metadata line; empty if no line requests
-    a reassignment or shows a change of replicas. Raises UsageError if no line before the request names replicas.
-    """
+    a reassignment or shows a change of replicas. Raises UsageError if no line before the first request names
+    replicas."""
     request = next((line for line in claims if isinstance(line, Reassignment)), None)
     shown = [header.replicas] if header.replicas else []
     for line in claims:
@@ -303,9 +303,9 @@ def _first_replicas(path: Path, claims: list[Line], header: Header) -> frozenset
 
 
 def _brokers(path: Path, claims: list[Line], header: Header, consistency: Consistency) -> set[int]:
-    """The brokers that are replicas at some time, by the header, disk lines, metadata or requests; faults may name
-    other brokers in the metadata. Raises UsageError if no line names a replica, if a fault is of an unknown broker, or
-    if a replica's condition excludes its fault (`consistency`)."""
+    """The brokers that are replicas at some time, by the header, disk lines, metadata or requests. Raises UsageError if
+    no line names a replica, if a fault is of a broker that is neither a replica nor in the metadata, or if a replica's
+    condition excludes its fault (`consistency`)."""
     replicas = set(header.replicas).union(*(line.replica_brokers for line in claims))
     for request in requests_in(claims):
         replicas |= request.target if request.target is not None and not request.is_refused else set()
@@ -428,7 +428,7 @@ class _OwnNames:
             self.next[Acked][value] = self._in_turn(value, open_ones, len(offsets))
 
     def _in_turn(self, value: str, offsets: Sequence[int], shown: int) -> Iterator[str]:
-        """The names of the value's records at these offsets, then of its records that no line shows at an offset."""
+        """Names for the records with this value: those at `offsets`, then those at no offset, from `shown` + 1 on."""
         unseen = (self._own(f"{value}#{number}") for number in count(shown + 1))
         return chain((self._at(value, offset) for offset in offsets), unseen)
 
@@ -485,7 +485,7 @@ def unknown_requests(recording: Recording) -> list[Batch]:
 
 
 def ways(recording: Recording, requests: Sequence[Batch]) -> Iterator[Recording]:
-    """The recording without the records of each set of these requests that may be lost: all, then none, then some."""
+    """For each subset of `requests`, the recording without their records: first all requests, then none, then some."""
     yield _without(recording, requests)
     if requests:
         yield recording
@@ -549,7 +549,7 @@ def _is_together(recording: Recording, earlier: str, later: str, places: Mapping
 
 
 def _follows(recording: Recording, kind: type[Sent | Acked], earlier: str, later: str) -> bool:
-    """Whether the later record's line of this kind directly follows the earlier record's, or neither record has one."""
+    """Whether the two records' lines of this kind directly follow each other, or neither record has such a line."""
     positions = {line.value: at for at, line in recording.claims(kind) if line.value in (earlier, later)}
     return not positions or (len(positions) == 2 and positions[later] == positions[earlier] + 1)
 

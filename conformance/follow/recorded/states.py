@@ -50,7 +50,7 @@ class Bits:
         return ((monitors >> np.uint64(self.shift)) & mask).astype(np.int64)
 
     def write(self, monitors: Words, values: Numbers) -> None:
-        """Write a value into each of these monitors."""
+        """Set the field in each of these monitors to its value in `values`."""
         mask = np.uint64(((1 << self.width) - 1) << self.shift)
         monitors &= ~mask
         monitors |= values.astype(np.uint64) << np.uint64(self.shift)
@@ -219,7 +219,7 @@ class Place:
         spell: Spell,
         *reads: str,
     ) -> Claim:
-        """A claim with any condition; `columns` are the values that it is about, `reads` the fields that it reads."""
+        """A claim with any condition; `columns` gives the values that it is about, `reads` are the fields read."""
         return Claim(says, is_true, columns, spell, reads=reads)
 
     def members(self, says: str, field: str, members: frozenset[int]) -> Claim:

@@ -214,7 +214,7 @@ class Window:
             raise FalseLine(f"the epoch of the record at offset {self.offset} is {self.guard_epoch}")
 
     def cache(self, entries: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
-        """The entries of a leader epoch checkpoint from the guard on, counted as in the window. Raises FalseLine."""
+        """An epoch cache from the guard on, counted as in the window. Raises FalseLine if the guard's epoch differs."""
         epoch, _ = max((entry for entry in entries if entry[1] <= self.offset), default=(None, 0))
         self.check_guard(epoch)
         later = [(epoch, start - self.offset) for epoch, start in entries if start > self.offset]

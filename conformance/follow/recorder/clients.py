@@ -108,8 +108,8 @@ class Clients:
             return  # the producer knows a later leader, or too many of its requests are in flight
 
     def _unacknowledged(self) -> list[int]:
-        """The number of the first request for each unacknowledged record that has a sequence number in the producer's
-        present epoch."""
+        """For each unacknowledged record whose sequence number is of the producer's present epoch: the number of the
+        record's first request."""
         producer, sent = self._producer()
         latest = {payload: stamps[-1][0] for payload, stamps in producer.numbered}
         now = len(producer.identities) - 1
@@ -119,8 +119,7 @@ class Clients:
 
     def _resend(self, first: int, broker: int, *, is_lost: bool) -> None:
         """Send the request `first` again. If the new request has an effect, give up the earlier requests for the same
-        record that still wait for an answer: otherwise an answer would be lost.
-        """
+        record that still wait for an answer: otherwise an answer would be lost."""
         producer, sent = self._producer()
         waiting = [request for request in sent if first in (request.number, request.retry_of) and request.is_in_flight]
         number = self._cluster.resend(first, broker)
@@ -195,7 +194,7 @@ class Clients:
             self.stopped.add(consumer)
 
     def _fetch(self, consumer: int, broker: int, rack: int | None = None) -> None:
-        """Let a consumer fetch one record, or all, at random, in the rack of the broker `rack` (None: in no rack)."""
+        """Let a consumer in the rack of the broker `rack` (None: no rack) fetch one record or all, chosen at random."""
         most = self._random.choice([1, None])
         self._cluster.consume(broker, reader_of(consumer), self._isolation, most, rack)
         deliver_all_of(self._cluster, reader_of(consumer))

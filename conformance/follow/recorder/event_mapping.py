@@ -82,7 +82,7 @@ def map_event(act: Act, before: Moment, after: Moment) -> tuple[MappedEvent, ...
 
 
 def _single(act: Act, before: Moment, after: Moment) -> MappedEvent | None:
-    """The model's action that an act implements, if any; for acts that are at most one action."""
+    """The model's action that an act implements, or None; for all acts that implement at most one action."""
     match act.name, act.arguments:
         case "deliver", (Message() as message,):
             return _delivered(message, before, after)
@@ -122,7 +122,7 @@ def starts_to_fetch(act: Act, before: Moment, after: Moment) -> tuple[int, int] 
 
 
 def diverging_at(moment: Moment, broker: int, source: int) -> bool:
-    """Whether a response of the leader `source` has told a broker to truncate its log, and it has yet to do so."""
+    """Whether a response of the leader `source` has told the broker to truncate its log, which it has yet to do."""
     return any(fetcher.source == source and fetcher.diverging for fetcher in moment.view.brokers[broker].fetchers)
 
 
@@ -311,7 +311,7 @@ def _beaten(broker: int, before: Moment, after: Moment) -> MappedEvent | None:
 
 
 def _without(broker: int, change: str, before: Moment, after: Moment) -> MappedEvent:
-    """The action in which a broker is fenced or asks to stop: the leader stays, is replaced, or no broker leads."""
+    """The action for a `change`, a fencing or a request to stop: the leader stays, is replaced, or no broker leads."""
     leader, elected = (moment.projected["controller_leader"][0] for moment in (before, after))
     role = "broker" if elected == leader else "last_leader" if elected == NONE else "leader"
     arguments = {"broker": broker} | ({"elected": elected} if role == "leader" else {})

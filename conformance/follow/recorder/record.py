@@ -581,7 +581,7 @@ class ObservedRun(RecordedRun):
         self.see()
 
     def is_in_a_log(self, payload: str) -> bool:
-        """Whether this record is among the last five of a broker's log."""
+        """Whether this record is among the last five records of some broker's log."""
         return any(record.payload == payload for broker in self.cluster.observe().brokers for record in broker.log[-5:])
 
     def see(self) -> None:

@@ -199,7 +199,7 @@ class RandomActs(Acts):
 
     @property
     def is_pending(self) -> bool:
-        """Whether the coordinator is appending a transition to its log, which is not replicated yet."""
+        """Whether the coordinator is appending a transition to its log, and the transition is not replicated yet."""
         return TRANSACTIONAL_ID in self.system.coordinator.states.pending
 
     @property
@@ -217,8 +217,8 @@ class RandomActs(Acts):
         return not self._is_fenced(producer) or not self._keeps_out(ModelGap.FENCED_PRODUCER_GOES_ON)
 
     def _takes_abort_for_its_own(self, producer: TransactionalProducer) -> bool:
-        """Whether the coordinator, with TV2 (transactions version 2), judging by the epoch, takes its own abort for one
-        that this producer requested."""
+        """Whether the coordinator takes its own abort for one that this producer requested. This happens with TV2
+        (transactions version 2), because the coordinator judges by the epoch."""
         is_raised = producer.producer_epoch + 1 == self.durable.producer_epoch
         return self._tv2 and is_raised and self.durable.state in ABORTED
 

@@ -74,7 +74,7 @@ def _by_guard(instance: Instance, cells: Cells, step: Step) -> str:
 
 
 def _bound(s: State, guard: FalseGuard) -> str | None:
-    """If a guard is false because a bound of the model is reached: why the recording sets it. Otherwise None."""
+    """If a guard is false because a bound of the model is reached: why the recording sets the bound. Otherwise None."""
     if any(name in guard.source for name in ELECTING) and s.controller_epoch >= s.elections:
         return NO_EPOCH
     if any(name in guard.source for name in CHANGING) and s.controller_partition_epoch >= s.partition_changes:

@@ -75,7 +75,7 @@ def hint(search: ObservationSearch) -> str:
 
 
 def _entropy(column: np.ndarray) -> float:
-    """How much information a line about a variable with these values would give, in bits."""
+    """How many bits of information a line about a variable would give; `column` has its value in each state."""
     _, counts = np.unique(column, return_counts=True)
     shares = counts / counts.sum()
     return float(-(shares * np.log2(shares)).sum())
@@ -212,7 +212,7 @@ class Undecided:
     before `line` (`why` names the event). All lines before `line` are explained.
 
     Without a `line`, a path explains every line, and whether it keeps the promises was not decided in time. Without a
-    `recording`, the limit was reached while it was read. `hint` says which kind of line is missing most.
+    `recording`, the limit was reached while the recording was read. `hint` says which kind of line is missing most.
     """
 
     path: Path
@@ -333,8 +333,9 @@ class _Following:
         return Undecided(self.path, recording, line, not_modelled(cause), outcome.effort)
 
     def in_every_way(self, recording: Recording) -> Explained | Rejected | RejectedAfter | Undecided:
-        """The outcome for a recording, with and without each request that only `send` lines show: the first that is no
-        rejection, or the rejection at the latest line, which is undecided if not all combinations were tried."""
+        """The outcome of following a recording with and without each request that only `send` lines show: the first
+        outcome that is no rejection, or else the rejection at the latest line. This rejection becomes undecided if not
+        all combinations were tried."""
         requests = unknown_requests(recording)
         furthest: Rejected | RejectedAfter | None = None
         for way in islice(ways(recording, requests), 1 << MOST_REQUESTS):

@@ -153,7 +153,7 @@ class Monitor:
             since.write(monitors, since.read(monitors) | (collects.astype(np.int64) << values))
 
     def look(self, monitors: Words, states: Words) -> None:
-        """Record the high watermarks of all replicas in these states; of a replica that is down, its last one."""
+        """Record the high watermark of every replica in these states; it is the last one if the replica is down."""
         for replica in range(len(self.sighted)):
             self.see(monitors, replica, self.cells.column(states, "high_watermark", replica))
 
@@ -168,7 +168,7 @@ class Monitor:
 
     def may_start_with(self, monitors: Words, replica: int, checkpoints: Numbers, high_watermarks: Numbers) -> Truths:
         """For each monitor, whether the recording allows that this replica starts with the given checkpoint;
-        `high_watermarks` are its last ones before the start."""
+        `high_watermarks` are the replica's last high watermarks before the start."""
         allowed: Truths = np.zeros(len(monitors), bool)
         stages = self.passed.read(monitors)
         for stage in np.unique(stages):

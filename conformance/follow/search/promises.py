@@ -1,6 +1,6 @@
 """Judges the promises of the model in single states, and on the path that explains a recording.
 
-The model also has behaviours that violate its promises, so a path that explains a recording may do so.
+The model also has behaviours that violate its promises, so a path that explains a recording may violate them.
 
 A kernel, the compiled model, only counts the failures in a range of states, and names the first failure; so small
 ranges are judged, and after each failure the rest of the range is judged again. Promises about transitions are judged
@@ -61,7 +61,7 @@ class Keeping:
         return kept
 
     def _first_failing(self, states: NDArray[np.uint64], first: int, last: int) -> int | None:
-        """The first state of a range that breaks a promise without permission; None if no state does."""
+        """The row, from `first` on and before `last`, of the first state that breaks a promise without permission; or None."""
         self.results.clear()
         buffer, active = self.buffer.ctypes.data, self.active.ctypes.data
         self.kernel.check(states.ctypes.data, first, last, buffer, active, self.results.address)

@@ -73,7 +73,7 @@ class Requests:
                 self.decides[step.number] = step.ordinals[0]
 
     def allow(self, before: Words, after: Words, parents: Numbers, steps: Numbers, stages: Numbers) -> Truths:
-        """For each of these successors, whether a request that its step sends, or decides on, is the recorded one."""
+        """For each of these successors, whether every request that its step sends or decides on is the recorded one."""
         allowed: Truths = np.ones(len(after), bool)
         for leader, mask in enumerate(self.masks):
             words = np.flatnonzero(mask)
@@ -275,8 +275,8 @@ class Rules:
         return left_out
 
     def _keeps_order(self, states_before: Words, parents: Numbers, steps: Numbers) -> Truths:
-        """For each step, whether it keeps records in order: if an idempotent producer retries, the log must hold only
-        earlier records."""
+        """For each step, whether it keeps records in order: if an idempotent producer sends a record again, the
+        receiver's log must hold only earlier records."""
         keeps: Truths = np.ones(len(steps), bool)
         again = np.flatnonzero(self.script.sent_again[steps] != NOBODY)
         for replica in range(len(self.monitor.sighted)):

@@ -377,8 +377,8 @@ def _requested(recording: Recording, position: int) -> dict[int, frozenset[int]]
 def _most_partition_epoch(recording: Recording, position: int, newest: int) -> int:
     """The latest partition epoch that can have begun at this position.
 
-    This is the partition epoch of the next metadata line that has one, minus the number of changes between the metadata
-    lines before that line.
+    This is the partition epoch of the next metadata line that has one, minus the changes that the metadata lines from
+    the position up to that line show. Without such a line, `changes_required` takes the place of its epoch.
     """
     changes, before = 0, None
     for line in recording.lines[position:]:
@@ -401,9 +401,9 @@ def _differ(before: Metadata, line: Metadata) -> bool:
 def changes_required(recording: Recording) -> int:
     """An upper bound on the number of changes of leader and ISR on a path that explains the recording.
 
-    The partition epoch of a metadata line, if recorded, is the number of changes. Between lines without a partition
-    epoch, each of these can be a change: a new leader epoch, a member that joins or leaves the ISR, a request that
-    reassigns the partition, a death.
+    The partition epoch of a metadata line, if recorded, is the number of changes up to the line. Between lines without
+    a partition epoch, each of these can be a change: a new leader epoch, a member that joins or leaves the ISR, a
+    request that reassigns the partition, a death.
     """
     changes, requests, before = 0, 0, None
     for line in recording.lines:

@@ -303,7 +303,7 @@ class Checks:
 class ObservationSearch:
     """A search for a path that passes all lines. `stopped`: why it ended early (memory, seconds, interrupt), or None.
 
-    States that a later line contradicts (pruning.py) wait until no other state is left: from then on `is_exhausted`, no
+    States that a later line contradicts (pruning.py) wait until no other state is left. Then `is_exhausted` is true: no
     path passes the last line. `last` is the node that has passed it, `furthest` the most lines that a path has passed.
     """
 

@@ -48,7 +48,7 @@ def _empty_clusters(instance: Instance) -> Iterator[Cells]:
 
 
 def _places(layout: FieldLayout, small: FieldLayout) -> Iterator[int]:
-    """For each value of a variable, the position of the value that it repeats, in a state of the small instance."""
+    """For each value of a variable, the position of the value that it repeats, in a state with the layout `small`."""
     for index in layout.indices():
         yield small.position([min(position, size - 1) for position, size in zip(index, small.sizes, strict=True)])
 

@@ -67,7 +67,7 @@ class DiskContent:
 def disks_in(
     folder: Path, topic: str | None, index: int = 0, first: int = 0, topic_id: str | None = None
 ) -> Iterator[DiskContent]:
-    """The content of partition `index` of the topic in each broker<i>/ of a folder, by number, without the records
+    """The content of partition `index` of the topic in each broker<i>/ of a folder, by ascending i, without records
     before the offset `first`. A topic whose name is not known is found by its id. Raises UsageError, and FileError."""
     try:
         named = [(re.fullmatch(r"broker([0-9]{1,9})", path.name), path) for path in folder.iterdir()]
@@ -275,7 +275,8 @@ class LinesBeside:
         yield from self.traffic.acks([(value, offset)])
 
     def _is_in_the_traffic(self, line: Happening, kind: str) -> bool:
-        """Whether wire.ndjson has this fault or read at about this time. Raises UnreadableError if two reads differ."""
+        """Whether wire.ndjson has the same fault or read at about the time of `line`. Raises UnreadableError if
+        wire.ndjson has a read of other records there."""
         for happening in self.happenings:
             is_about_it = happening.what == kind and happening.keys.get("broker") == line.keys.get("broker")
             if is_about_it and abs(happening.t - line.t) < AGREE:

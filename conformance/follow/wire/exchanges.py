@@ -71,7 +71,7 @@ class Sessions:
         self._sessions: dict[tuple[str, int | None], _Session] = {}
 
     def ask(self, line: Message) -> FetchRequest | None:
-        """The fetch of the partition that a request, or its session, asks for, or None. Raises UnreadableError."""
+        """The partition's fetch in a request, or else earlier in its session; None: nowhere. Raises UnreadableError."""
         body, key = line.body, (line.client, line.broker)
         if "topics" not in body:
             return None
@@ -93,7 +93,7 @@ class Sessions:
         return session.request
 
     def answer(self, line: Message) -> FetchAnswer | None:
-        """The answer about the partition in a response; None: it has no answer, or an error. Raises UnreadableError."""
+        """The answer about the partition in a response; None: no answer, or an error. Raises UnreadableError."""
         session = self._sessions.get((line.client, line.broker))
         if session is None or session.request is None or line.body.get("error_code", NO_ERROR) != NO_ERROR:
             return None
@@ -166,7 +166,7 @@ SentRecord = tuple[str, Number | None]
 
 
 class Produced:
-    """The records that producers have sent, and which of them are acknowledged. `may_repeat`: values may repeat."""
+    """The records that producers have sent, and which are acknowledged. With `may_repeat`, their values may repeat."""
 
     def __init__(self, *, may_repeat: bool = True) -> None:
         self.may_repeat = may_repeat
@@ -177,7 +177,7 @@ class Produced:
 
     @property
     def copies(self) -> int:
-        """The most copies in logs: one for each record sent again, without a sequence number, and not refused."""
+        """At most how many copies logs hold: one per resent record without sequence number, unless it was refused."""
         return sum(max(0, attempts - self._sent[value]) for value, attempts in self._attempts.items())
 
     def refused(self, records: Sequence[SentRecord]) -> None:
@@ -203,7 +203,7 @@ class Produced:
         return new
 
     def _is_another(self, value: str, number: Number | None) -> bool:
-        """Whether a record with this value and number is not one of those that were sent before with this value."""
+        """Whether a record with this value and sequence number is none of the earlier records with this value."""
         numbers = self._numbers.get(value, set())
         if number in numbers:
             return False

@@ -108,7 +108,7 @@ class Assignments:
         return requests
 
     def reordered(self) -> Iterator[int]:
-        """The lines that change only the order of the replicas: that request it, or show it without a request."""
+        """The lines that request only another order of the replicas, or show another order that no request explains."""
         for number, target in self.requests:
             current = self._current_before(number)
             if target is not None and current and set(target) == set(current) and target != current:
@@ -562,8 +562,7 @@ def acks_of(line: Message) -> str:
 
 
 def _topics(survey: Survey, body: Mapping[str, Any], topics: str) -> Iterator[tuple[Topic, Mapping[str, Any]]]:
-    """Yield topic and entry for each entry, in the list `topics` of a message, about a topic of clients, not one of
-    Kafka's own."""
+    """Yield topic and entry, for each entry in a message's list `topics` whose topic is not one of Kafka's own."""
     for entry in listed(body, topics):
         key = next((key for key in ("name", "topic", "topic_id") if entry.get(key) is not None), None)
         if key is None:
