@@ -157,7 +157,7 @@ def script(failure: Failure, report: Report) -> str:
 
 
 def is_replayed(instance: Instance) -> bool:
-    """Whether the executable cluster has the mechanisms of an instance, and so can replay its traces."""
+    """Whether the executable cluster has all mechanisms of this instance of a model, and so can replay its traces."""
     try:
         switches_of(instance)
     except MissingMechanismError:

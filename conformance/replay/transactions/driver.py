@@ -253,8 +253,8 @@ class Acts:
         self.leave_late(partition, marker)
 
     def coordinator_fails_over_after_append(self, late_markers: int = 0) -> int:
-        """Like `coordinator_fails_over`, but before it, the coordinator's pending transition becomes durable and is
-        answered; an answer to InitProducerId is lost."""
+        """Like `coordinator_fails_over`, but first the coordinator's pending transition becomes durable, and its request
+        is answered; an answer to InitProducerId is lost."""
         self.system.replicate_transaction_log()
         for message in self.system.messages:
             if isinstance(message.payload, InitProducerIdResponse):
@@ -400,7 +400,7 @@ class Acts:
             self.system.drop(answer.number)
 
     def request_of(self, producer: int) -> int:
-        """The number of the producer's request to the coordinator; a request that is not in flight is sent again."""
+        """The message number of the producer's request to the coordinator; if none is in flight, it is sent again."""
         asking = self.system.producers[producer]
         if asking.request is None or not self.is_in_flight(asking.request):
             asking.ask_again()
@@ -466,9 +466,9 @@ class TransactionsDriver(Acts):
     # -------------------------------------------------------------------------------------- what the model does not do
 
     def _try_what_is_refused(self) -> None:
-        """Try what is no step of the model in this state, because the system must refuse it: the coordinator's thread
-        looks for complete transactions; a copy of a late marker arrives at a partition, or a copy of a record while
-        a different transaction is open there."""
+        """Try acts that the system must refuse, because they are no steps of the model in this state: the coordinator's
+        thread looks for complete transactions; a copy of a late marker arrives at a partition; a copy of a record
+        arrives at a partition while a different transaction is open there."""
         now = State(self.trace.instance, self.trace.states[self.position])
         if not self._is_possible("coordinator_completes_transaction"):
             self.system.write_completions()

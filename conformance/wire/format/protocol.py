@@ -88,7 +88,7 @@ def versions_of(protocol: str) -> dict[Api, tuple[int, int]]:
 
 
 def code_of(error: Errors) -> ErrorCode:
-    """Kafka's code for an error of the cluster, which has the same name."""
+    """Kafka's code for an error of the cluster: the code that has the same name as `error`."""
     return ErrorCode[error.value.lower()]
 
 

@@ -37,7 +37,7 @@ class Server:
     manager."""
 
     def __init__(self, backend: Backend, protocol: str, host: str = LOOPBACK, port: int = 0) -> None:
-        """`port` is the port of broker 0, and others have the next ports; if `port` is 0, the system chooses all."""
+        """`port`: the port of broker 0; the other brokers have the next ports. If it is 0, the system chooses all."""
         self.backend = backend
         self._host = host
         self._port = port
@@ -102,7 +102,7 @@ class Server:
             await ticking
 
     def advertise(self, ports: Mapping[int, int]) -> None:
-        """Give clients these ports of a proxy, by broker, instead of the ports where the brokers listen."""
+        """Tell clients, instead of the port where a broker listens, the port that `ports` has for it: a proxy's."""
         self.backend.addresses = {broker: (host, ports[broker]) for broker, (host, _) in self._listening.items()}
 
     async def follow(self) -> None:
