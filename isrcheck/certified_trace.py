@@ -55,8 +55,7 @@ class Trace(ReadableTrace):
 
 
 def trace(path: str | os.PathLike[str], model: str | os.PathLike[str] | None = None) -> Trace:
-    """Read the trace in a file, and certify it. For a trace of your own model, `model` is the model's file, which is
-    run.
+    """Read the trace in a file, and certify it. `model`, for a trace of your own model: the model's file, which is run.
 
     Raises UsageError if the file is not a trace, or if the model does not confirm the trace.
     """

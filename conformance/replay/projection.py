@@ -660,7 +660,7 @@ class _Projection:
         return int(name.removeprefix(TRANSACTIONAL)) if name.startswith(TRANSACTIONAL) else NONE
 
     def _entry(self, record: Record | None) -> int:
-        """The model's number for an entry of a log; the numbers of markers follow on those of records. NONE for None."""
+        """The model's number for an entry of a log: markers are numbered after all records. NONE without an entry."""
         if record is None:
             return NONE
         if record.control is None:

@@ -104,7 +104,7 @@ class Acts:
     seen: Observations
 
     def begin_with(self, instance: Instance, bug: str | None) -> None:
-        """Create a system in which the first instance of the producer has its id and epoch."""
+        """Create a system in which the first producer instance has already received its producer id and epoch."""
         self.configuration = instance.configuration
         epochs = self.configuration.producer_epochs
         first_epoch = LAST_EPOCH + 1 - epochs if epochs else 0
@@ -253,8 +253,8 @@ class Acts:
         self.leave_late(partition, marker)
 
     def coordinator_fails_over_after_append(self, late_markers: int = 0) -> int:
-        """Like `coordinator_fails_over`, but first the coordinator's pending transition becomes durable, and its request
-        is answered; an answer to InitProducerId is lost."""
+        """Like `coordinator_fails_over`, but first the coordinator's pending transition becomes durable, and its
+        request is answered; an answer to InitProducerId is lost."""
         self.system.replicate_transaction_log()
         for message in self.system.messages:
             if isinstance(message.payload, InitProducerIdResponse):
@@ -441,7 +441,7 @@ class TransactionsDriver(Acts):
         self.bug = bug
 
     def begin(self, trace: Trace) -> None:
-        """Create a system in which the first instance of the producer has its id and epoch."""
+        """Create a system in which the first producer instance has already received its producer id and epoch."""
         self.trace, self.position = trace, 0
         self.spare_end_txns: dict[int, list[int]] = {}
         self.copies: dict[int, int] = {}

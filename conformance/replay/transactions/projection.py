@@ -38,8 +38,7 @@ OUTCOMES = {Control.COMMIT: Outcome.COMMITTED, Control.ABORT: Outcome.ABORTED}
 
 
 def name_of(transaction: int) -> str:
-    """The name of the transaction with a given number in the model: a letter. The transaction's records have the same
-    name."""
+    """The name of the model's transaction with this number, and of the transaction's records: a letter."""
     return chr(ord("a") + transaction)
 
 

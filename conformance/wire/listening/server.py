@@ -33,8 +33,7 @@ Handler = Callable[[Backend, int, Request], Awaitable[Any]]
 
 
 class Server:
-    """The server of the brokers of one cluster: their ports and connections. Use it as an asynchronous context
-    manager."""
+    """The server of the brokers of one cluster: their ports and connections. It is an asynchronous context manager."""
 
     def __init__(self, backend: Backend, protocol: str, host: str = LOOPBACK, port: int = 0) -> None:
         """`port`: the port of broker 0; the other brokers have the next ports. If it is 0, the system chooses all."""

@@ -106,7 +106,7 @@ class Stage(Backend):
     async def append(self, broker: int, batch: Batch, acks: Acks) -> ProduceResponse | None:
         """Hold the request until the trace has a step for it; return the answer, None with acks=0.
 
-        If the broker is not the expected one, the request is refused or, if this broker leads, its connection breaks.
+        A broker that is not the expected one refuses the request or, if this broker leads, breaks the connection.
         """
         if self.expected is not None and broker != self.expected:
             if self.cluster.leader_known_to(broker)[0] == broker:
