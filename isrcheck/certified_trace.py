@@ -39,7 +39,7 @@ class Trace(ReadableTrace):
         print("\n".join(view(self.certified, full)))
 
     def save(self, directory: str | os.PathLike[str] = files.DEFAULT) -> Path:
-        """Write the trace as a file into a folder and return its path. Nothing is overwritten. Raises UsageError."""
+        """Write the trace as a file into a folder; return its path. No file is overwritten. Raises UsageError."""
         return files.write(self.certified, Path(directory))
 
     def page(self, path: str | os.PathLike[str], *, replace: bool = False) -> Path:

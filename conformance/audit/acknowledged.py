@@ -118,7 +118,7 @@ MOST_TOLD = 20
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What a copy has at the offset of an acknowledged record: that record (`is_it`), or another one."""
+    """What a copy has at the offset of an acknowledged record; `is_it`: whether it is that record."""
 
     is_it: bool | None
     """Whether it is the acknowledged record; None if the records could not be read."""

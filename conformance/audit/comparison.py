@@ -194,10 +194,10 @@ def _grouped(cursors: Sequence[_Cursor], key: Callable[[_Piece], tuple[Any, ...]
 
 
 def _unopened(cursors: Sequence[_Cursor], at: int, last: int, why: str) -> Iterator[Region]:
-    """Yield the region of the offsets `at` to `last`, where records of batches cannot be read.
+    """Yield the region of the offsets `at` to `last`, where batches differ and the records of some are unreadable.
 
-    If all copies there hold one batch with just these offsets, and compaction has not rewritten it, the copies differ;
-    otherwise it is unknown whether they differ, and the region says `why`.
+    If each copy there has a single batch with exactly these offsets, and compaction has not rewritten any, the copies
+    differ; otherwise it is unknown whether their records differ, and the region says `why`.
     """
     holders = [cursor for cursor in cursors if cursor.head and cursor.head.first <= last]
     groups = _grouped(holders, lambda piece: (piece.first, piece.last, piece.epoch, piece.digest))

@@ -324,8 +324,8 @@ def _proposes(step: Step, before: State, after: State) -> bool:
 
 
 def _is_eligible(metadata: Metadata, follower: int, process: int, check: int) -> bool:
-    """Whether a leader that has read this metadata would propose a follower whose fetch came from `process`; `check` is
-    the release's rule. Kafka: Partition.isReplicaIsrEligible."""
+    """Whether a leader that has read `metadata` would propose a follower whose fetch came from `process`; `check`: the
+    release's rule, a BrokerStateCheck. Kafka: Partition.isReplicaIsrEligible."""
     if check == BrokerStateCheck.NONE:
         return True
     is_registered = metadata.processes[follower] == process

@@ -122,7 +122,8 @@ class KraftProjection:
         return Stop.LOSS if broker.number in self.has_lost else Stop.CRASH
 
     def _process(self, number: int, broker: int) -> int:
-        """The model's value for the broker epoch `number`: unknown (0), registered, or that of an earlier process."""
+        """The model's value for the broker epoch `number`: UNKNOWN for 0, REGISTERED for the broker's last registered
+        process, EARLIER for an earlier process."""
         if not number:
             return BrokerEpoch.UNKNOWN
         last = max(image.brokers[broker].broker_epoch for image in self.log)  # if unregistered: its last process

@@ -382,7 +382,7 @@ class KraftSteps(_Steps):
         self.cluster.lose_disk(follower)
 
     def leader_handles_late_fetch(self, leader: int, follower: int) -> None:
-        """The leader handles two fetches together: the late one, and one of the follower's new process, whose response
+        """The leader handles a late fetch together with a fetch of the follower's new process; the new one's response
         is lost."""
         (late,) = late_fetches(self.cluster, follower, leader)
         self.cluster.fire(follower, TimerKind.FETCHER_DO_WORK, leader)
@@ -399,8 +399,8 @@ PARTS = (ClientSteps, ReplicationSteps, ControllerSteps, KraftSteps)
 
 
 def read_metadata(cluster: Cluster, broker: int, offset: int, *, is_dropped: bool = False) -> None:
-    """Let a broker read the metadata log up to an offset; an active broker then sends a heartbeat with it. With
-    `is_dropped`, the broker fails to apply the records. Raises ClusterError."""
+    """Let a broker read the metadata log up to `offset`, and, if it is active, report this to the controller in a
+    heartbeat. With `is_dropped`, the broker fails to apply the records. Raises ClusterError."""
     for message in cluster.messages():
         image = message.payload
         if message.destination == broker and isinstance(image, MetadataImage):

@@ -120,8 +120,7 @@ class Acts:
 
     def between_steps(self) -> None:
         """Do what is no step of the model: deliver answers to producers (except answers to EndTxn), and copies of
-        records that the log holds; replicate markers without an open transaction; let expired producers be forgotten.
-        """
+        records that are already in the log; replicate markers that end no transaction; forget expired producers."""
         system = self.system
         for producer in system.producers:
             for partition, batch in producer.transactions[-1].batches.items() if producer.transactions else ():
@@ -400,7 +399,7 @@ class Acts:
             self.system.drop(answer.number)
 
     def request_of(self, producer: int) -> int:
-        """The message number of the producer's request to the coordinator; if none is in flight, it is sent again."""
+        """The message number of the producer's request to the coordinator; a lost request is first sent again."""
         asking = self.system.producers[producer]
         if asking.request is None or not self.is_in_flight(asking.request):
             asking.ask_again()

@@ -194,7 +194,7 @@ class Conversation:
         return Message("response", self._broker, request.client, request.key, request.version, correlation)
 
     def unknown(self, kind: str) -> Message:
-        """The `Message` of a frame without a readable header: only its node and the connection's client are known."""
+        """The `Message` of a frame without a readable header: only `broker` and the connection's `client` are known."""
         return Message(kind, self._broker, self._client, None, None, None)
 
 

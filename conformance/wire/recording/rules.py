@@ -51,7 +51,7 @@ class Party:
     client: str | None = None
 
     def is_client(self, client: str | None) -> bool:
-        """Whether a client id belongs to this party: is one of the broker's, or fits `self.client` (* fits any end)."""
+        """Whether the id `client` belongs to this party: is an id of the node, or fits the party's id (X* fits XY)."""
         if client is None:
             return False
         if self.client is not None:
@@ -352,8 +352,8 @@ class Holding:
 
 
 async def _either(passes: asyncio.Event, ended: asyncio.Event, delay: float | None) -> bool:
-    """Wait until the first of these: `passes`, `ended` (the connection's end), `delay` is over. Return False if the
-    connection has ended, else True."""
+    """Wait for `passes`, for the connection's end (`ended`), or for `delay`, whichever comes first. Return whether the
+    connection still exists."""
     waiting = [asyncio.create_task(passes.wait()), asyncio.create_task(ended.wait())]
     try:
         await asyncio.wait(waiting, timeout=delay, return_when=asyncio.FIRST_COMPLETED)

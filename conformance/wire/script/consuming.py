@@ -143,7 +143,7 @@ class Consuming:
             await asyncio.to_thread(self._consumers.pop().end)
 
     async def before(self, step: Step, position: int) -> None:
-        """If the next step is a consumer's fetch, wait for this fetch and answer it. Raises ClientError."""
+        """If the next step is a consumer's fetch, wait for it, and pass on the cluster's answer. Raises ClientError."""
         if step.action in (*FETCHES, TO_FOLLOWER):
             consumer, broker, *follower = step.ordinals
             waiting = await self._fetch(consumer, broker, position, self._states[position - 1])
