@@ -387,7 +387,7 @@ class _Projection:
         return self.seen.elections[epoch] if is_awaited and epoch < len(self.seen.elections) else (NONE, frozenset(), 0)
 
     def _alter_isr(self) -> Projected:
-        """The variables of the releases with AlterIsr. In older releases: only the partition epoch, not compared."""
+        """The variables of releases with AlterIsr. In older releases: the partition epoch as None (not compared)."""
         if not alters_partitions(self.configuration):
             return {"controller_partition_epoch": (None,)}
         return {

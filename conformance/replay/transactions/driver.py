@@ -81,7 +81,7 @@ def why_nobody_answers(trace: Trace) -> str | None:
 
 
 def _waits_for_same(state: State, producer: int) -> bool:
-    """Whether this producer awaits the answer to an EndTxn with the outcome and the epoch of the late EndTxn."""
+    """Whether `producer` awaits the answer to an EndTxn that has the outcome and epoch of the state's late EndTxn."""
     awaited = WAITS_FOR.get(state.phase[producer])
     return bool(awaited == state.late_end_txn and state.epoch[producer] == state.late_end_txn_epoch)
 

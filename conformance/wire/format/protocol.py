@@ -111,7 +111,7 @@ class Request:
 
 
 def decode(data: bytes, versions: Mapping[Api, tuple[int, int]]) -> Request:
-    """Read the request in a frame. Raises MalformedError."""
+    """Read the request in the frame `data`; `versions`: the supported APIs and versions. Raises MalformedError."""
     start = Cursor(data)
     key, version = start.integer(">h"), start.integer(">h")
     first, last = versions.get(Api(key), (0, -1)) if key in Api.__members__.values() else (0, -1)
