@@ -39,7 +39,7 @@ class Trace(ReadableTrace):
         print("\n".join(view(self.certified, full)))
 
     def save(self, directory: str | os.PathLike[str] = files.DEFAULT) -> Path:
-        """Write the trace as a file into a folder and return its path. Nothing is overwritten. Raises UsageError."""
+        """Write the trace as a file into a folder; return its path. No file is overwritten. Raises UsageError."""
         return files.write(self.certified, Path(directory))
 
     def page(self, path: str | os.PathLike[str], *, replace: bool = False) -> Path:
@@ -55,8 +55,7 @@ class Trace(ReadableTrace):
 
 
 def trace(path: str | os.PathLike[str], model: str | os.PathLike[str] | None = None) -> Trace:
-    """Read the trace in a file, and certify it. For a trace of your own model, `model` is the model's file, which is
-    run.
+    """Read the trace in a file, and certify it. `model`, for a trace of your own model: the model's file, which is run.
 
     Raises UsageError if the file is not a trace, or if the model does not confirm the trace.
     """

@@ -60,7 +60,7 @@ def script(shell: str) -> str:
 
 
 def _command_parser(name: str, form: str = "") -> Parser:
-    """Return the parser of a command or form, in which each option has the values that a shell completes."""
+    """Return the parser of the command `name`, or of its `form`, in which options have the values for completion."""
     import shtab
 
     command = importlib.import_module(f"{COMMANDS[name][0]}.cli")

@@ -69,7 +69,7 @@ class Outcome(Generic[RunOf]):
         print("\n\n".join([str(self), *(f"{name}\n{trace}" for name, trace in self.traces.items())]))
 
     def _repr_html_(self) -> str:
-        """Return the report as HTML for a notebook, with the page of each trace below a heading that opens it."""
+        """Return the report as HTML for a notebook; each trace below it opens when its heading is clicked."""
         folded: list[str] = [
             f"<details><summary>{html.escape(name)}</summary>{trace._repr_html_()}</details>"
             for name, trace in self.traces.items()

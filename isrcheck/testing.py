@@ -151,8 +151,8 @@ def judged_walks(instance: Instance, property_name: str, steps: int = STEPS) -> 
     or REACHED for the first time; the verdict on every other walk is HOLDS ON THIS PATH.
 
     If the property says that a state must be reachable, a walk that does not reach it shows nothing, and is drawn
-    again. Walks that break a promise can be rare: `isrcheck.check` finds a shortest one. Raises UsageError if the model
-    has no such property.
+    again. Walks that violate other properties can be rare: `isrcheck.check` finds a shortest one. Raises UsageError if
+    the model has no such property.
     """
     prop = property_of(instance, property_name)
 
@@ -389,8 +389,7 @@ def find(machine: type[ModelAndSystem], examples: int = EXAMPLES, steps: int = S
 def must_agree(
     machine: type[ModelAndSystem], examples: int = EXAMPLES, steps: int = STEPS, out: Path = DEFAULT
 ) -> None:
-    """Run `find`; after a failure, save its trace in `out`, and raise AssertionError with the shrunk steps and the
-    path."""
+    """Run `find`; save the trace of a failure in `out`, and raise AssertionError with the shrunk steps and the path."""
     failure = find(machine, examples, steps)
     if failure is None:
         return

@@ -92,8 +92,8 @@ def _listed(number: int, said: dict[str, Any]) -> Acked:
 
 
 def _observed(number: int, said: dict[str, Any]) -> Acked | None:
-    """The record of a recording's line: of an `acked` line with acks=all, or of a `client_result` without an error;
-    None for any other line."""
+    """The acknowledged record in `said`, a line of a recording: an `acked` line with acks=all, or a `client_result`
+    without an error. None for any other line."""
     is_acked = said["kind"] == "acked" and said.get("acks", "all") in ("all", "-1", -1)
     is_result = said.get("what") == "client_result" and said.get("error", "absent") is None
     if not (is_acked or is_result) or said.get("offset") is None:
@@ -118,7 +118,7 @@ MOST_TOLD = 20
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What a copy has at the offset of an acknowledged record."""
+    """What a copy has at the offset of an acknowledged record; `is_it`: whether it is that record."""
 
     is_it: bool | None
     """Whether it is the acknowledged record; None if the records could not be read."""
@@ -185,8 +185,8 @@ class AckedCheck:
     def _judge(
         self, number: int, record: Acked, behind: dict[tuple[str, tuple[str, ...]], list[Acked]]
     ) -> Finding | None:
-        """Return the finding about `record`, which has this number in `_records`; None if there is nothing to report
-        yet: if only some copies lack it, it is put into `behind`, whose records are reported together."""
+        """Return the finding about `record`, the record number `number` of `_records`; None if nothing is found, or if
+        `record` was put into `behind`, because only some copies lack it: such records are reported together."""
         entries = {log.broker: self._entries.get((log.broker, number)) for log in self.logs}
         holders = tuple(broker for broker, entry in entries.items() if entry is not None and entry.is_it)
         deleted = tuple(log.broker for log in self.logs if record.offset < log.start)

@@ -155,8 +155,8 @@ def _acked(options: Sequence[str], folders: Found) -> Mapping[str, list[Acked]]:
 
 
 def _only_partition(text: str, folders: Found) -> str:
-    """The only partition outside internal topics, for an option --acked `text` without a partition. Raises
-    UsageError."""
+    """The partition of an option --acked whose value `text` names none: the only partition outside internal topics.
+    Raises UsageError if there is not exactly one."""
     partitions = [partition for partition in folders.copies if not partition.startswith("__")]
     if len(partitions) != 1:
         raise UsageError(

@@ -177,7 +177,7 @@ def _holes(cursors: Sequence[_Cursor], holders: Sequence[_Cursor], at: int) -> t
 
 
 def _different(cursors: Sequence[_Cursor], holders: Sequence[_Cursor]) -> Iterator[Region]:
-    """Yield the region of one offset, with the copies grouped by the record that they hold there."""
+    """Yield the region of one offset, that of the `holders`' next records; group the copies by their record there."""
     groups = _grouped(holders, lambda piece: (piece.epoch, piece.digest))
     at = holders[0].head.first if holders[0].head else 0
     yield Region(at, at, tuple(groups.values()), _holes(cursors, holders, at))
@@ -194,10 +194,10 @@ def _grouped(cursors: Sequence[_Cursor], key: Callable[[_Piece], tuple[Any, ...]
 
 
 def _unopened(cursors: Sequence[_Cursor], at: int, last: int, why: str) -> Iterator[Region]:
-    """Yield the region of the offsets `at` to `last`, where records of batches cannot be read.
+    """Yield the region of the offsets `at` to `last`, where batches differ and the records of some are unreadable.
 
-    If all copies there hold one batch with just these offsets, and compaction has not rewritten it, the copies differ;
-    otherwise it is unknown whether they differ, and the region says `why`.
+    If each copy there has a single batch with exactly these offsets, and compaction has not rewritten any, the copies
+    differ; otherwise it is unknown whether their records differ, and the region says `why`.
     """
     holders = [cursor for cursor in cursors if cursor.head and cursor.head.first <= last]
     groups = _grouped(holders, lambda piece: (piece.first, piece.last, piece.epoch, piece.digest))
@@ -388,7 +388,7 @@ def later_leader_without(logs: Sequence[CopyLog], offset: int, epoch: int) -> tu
 
 
 def _starts(logs: Sequence[CopyLog], but: str) -> dict[tuple[int, int], list[str]]:
-    """For each (leader epoch, start offset) that folders of brokers other than `but` show: these brokers."""
+    """By (leader epoch, start offset): the brokers, other than `but`, whose log folders have this entry."""
     starts: dict[tuple[int, int], list[str]] = {}
     for log in logs:
         if log.broker != but:

@@ -351,7 +351,7 @@ class CopiedRecord(NamedTuple):
 
 
 def unread(batch: Batch) -> str | None:
-    """Why the records of a batch cannot be read because of its compression; None if they can be read."""
+    """Why the compression of a batch makes its records unreadable; None if the records can be read."""
     codec = batch.header.codec
     return None if codec in READ else f"compressed with {codec}, of which only the header is read"
 

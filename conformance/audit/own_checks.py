@@ -179,7 +179,7 @@ MOST_FINDINGS = 10
 
 
 def _after(before: Producer, batch: Batch) -> Producer:
-    """The state of a producer after its next batch. A new epoch forgets the sequence numbers of the old epoch."""
+    """The state of a producer after `batch`, its next batch. With a new epoch, sequence numbers begin anew."""
     if batch.header.producer_epoch != before.epoch:
         before = Producer(batch.header.producer_epoch, -1, -1, before.open_transaction)
     if batch.header.is_control:

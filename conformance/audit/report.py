@@ -131,8 +131,8 @@ def spell_finding(partition: str, finding: Finding) -> str:
 
 
 def is_told(report: PartitionReport, of: int) -> bool:
-    """Whether the report of a partition is printed: if the audit has few partitions (`of`), or if there is a finding
-    other than notes."""
+    """Whether the report of a partition is printed: if the number `of` of audited partitions is small, or if there is
+    a finding that is no note."""
     return of <= MOST_WITHOUT_FINDINGS or any(finding.grade != Grade.NOTE for finding in report.findings)
 
 

@@ -89,7 +89,7 @@ class BatchHeader(NamedTuple):
 
     @classmethod
     def of(cls, data: bytes, byte: int = 0) -> BatchHeader:
-        """The header that begins at this byte; there must be HEADER.size bytes."""
+        """The header that begins at index `byte` of `data`; `data` must have HEADER.size bytes from there on."""
         return cls._make(HEADER.unpack_from(data, byte))
 
     @property
@@ -120,7 +120,7 @@ class BatchHeader(NamedTuple):
 
     @property
     def last_sequence(self) -> int:
-        """The sequence number of the last record; -1 without one. Sequence numbers wrap around at 2**31."""
+        """The sequence number of the last record; -1 if records have none. Sequence numbers wrap around at 2**31."""
         if self.base_sequence < 0:
             return -1
         return (self.base_sequence + self.last_offset_delta) % (1 << 31)
@@ -248,7 +248,7 @@ def records_of(header: BatchHeader, body: bytes, most: int) -> Iterator[Record]:
 
 
 def _varint(body: bytes, at: int) -> tuple[int, int]:
-    """A number in zigzag code of at most ten bytes at `at`, and the index after it."""
+    """The number that begins at index `at` of `body`, a zigzag code of at most ten bytes; and the index after it."""
     number = 0
     for shift in range(0, 70, 7):
         if at >= len(body):
@@ -262,7 +262,7 @@ def _varint(body: bytes, at: int) -> tuple[int, int]:
 
 
 def _bytes(body: bytes, at: int, end: int) -> tuple[bytes | None, int]:
-    """The bytes after the length at `at` (None for the length -1), and the index after them."""
+    """The byte string that begins with its length at index `at` (None: a length below 0), and the index after it."""
     length, at = _varint(body, at)
     if length < 0:
         return None, at

@@ -20,7 +20,7 @@ from isrcheck.traces.lanes.generic_lanes import full_state
 
 @dataclass(frozen=True)
 class Divergence:
-    """The first difference between trace and system: the state (0: the first one), and the first variable that differs.
+    """The first difference between trace and system: the state's number (from 0), and the first differing variable.
 
     `cells` is the model's state with the observed values inserted. If the system refused the step into the state, `why`
     is the reason, and `variable` is None.

@@ -150,8 +150,8 @@ def _diverges(state: State, follower: int) -> bool:
 
 
 def _is_valid(state: State, broker: int) -> bool:
-    """Whether a broker's log has no records except commits of offsets after the group's conversion to a classic group,
-    if there is such a conversion."""
+    """Whether all records that follow the group's conversion to a classic group in a broker's log are commits of
+    offsets; also true without a conversion."""
     kinds = [state.kind[write] for write in _log_of(state, broker)]
     return Kind.CLASSIC not in kinds or {*kinds[kinds.index(Kind.CLASSIC) + 1 :]} <= {Kind.COMMIT}
 
@@ -208,13 +208,13 @@ class CoordinatorDriver:
         self.cluster.coordinator_of(broker).handle_high_watermark()
 
     def coordinator_unloads(self, broker: int) -> None:
-        """The coordinator handles the events in its queue, up to and including the last unloading."""
+        """The coordinator handles the events in its queue, up to and including the last that makes it unload."""
         coordinator = self.cluster.coordinator_of(broker)
         while any(event.kind is EventKind.UNLOAD for event in coordinator.queue):
             coordinator.handle_event()
 
     def coordinator_loads(self, broker: int) -> None:
-        """The coordinator handles all events in its queue; those before the last loading have no lasting effect."""
+        """The coordinator handles all events in its queue; events before the last loading have no lasting effect."""
         coordinator = self.cluster.coordinator_of(broker)
         while coordinator.queue:
             coordinator.handle_event()
@@ -248,8 +248,8 @@ class CoordinatorDriver:
         raise ClusterError(f"follower {follower} fetches nothing new from broker {self._leader()}")
 
     def leader_advances_high_watermark(self) -> None:
-        """Every follower fetches, so that the leader learns its log end. The responses are lost, except those that say
-        where the logs diverge."""
+        """Every follower fetches, so that the leader learns the follower's log end. The responses are lost, except
+        those that say where the logs diverge."""
         for follower in self.cluster.brokers:
             while follower != self._leader() and self._sends_fetch(follower).diverging_epoch is not None:
                 acts.apply(self.cluster, follower, self._leader())

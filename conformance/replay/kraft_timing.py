@@ -119,8 +119,8 @@ ELECTIONS = (*ELECT_WITHOUT, *REASSIGNED, "controller_elects_preferred", "contro
 def assignment_of(steps: Sequence[Step], states: Sequence[State]) -> tuple[int, ...]:
     """An order of the replicas with which Kafka makes the trace's elections. Raises UntimelyError if every order fails.
 
-    An administrator who reassigns the partition names the new replicas in this order, too. The replicas to be removed
-    come after the new replicas, by number, until they are removed; after a cancelled reassignment, they stay last.
+    An administrator who reassigns the partition names the new replicas in this order, too. Until replicas are removed,
+    they come after the new replicas, sorted by number; after a cancelled reassignment, they stay last.
     Kafka: PartitionReassignmentReplicas, PartitionReassignmentRevert.
     """
     replicas = range(int(states[0].replicas))
@@ -146,7 +146,8 @@ def assignment_of(steps: Sequence[Step], states: Sequence[State]) -> tuple[int, 
 
 
 def _assigned_by(step: Step, order: tuple[int, ...], assigned: Sequence[int], after: State) -> list[int]:
-    """The replicas that are assigned after a step, in the order of the assignment."""
+    """The replicas that are assigned in `after`, the state after a step, in the order of the assignment. `order`: the
+    order of new replicas; `assigned`: the assignment before."""
     if step.action in REQUESTS:
         target = [r for r in order if step.ordinals[0] >> r & 1]
         assigned = [*target, *sorted({*assigned} - {*target})]
@@ -167,7 +168,8 @@ def is_assigned(state: State, broker: int) -> bool:
 
 
 def _elected(step: Step, before: State) -> tuple[int | None, set[int]]:
-    """The broker that a step elects (None if none), and all brokers among which the replicas' order decides."""
+    """The broker that a step elects (None if none), and all brokers that may be elected: the first in the replicas'
+    order wins."""
     replicas = [r for r in range(before.replicas) if is_assigned(before, r)]
     if step.action in ELECT_WITHOUT:
         leaving, elected = step.ordinals
@@ -278,9 +280,9 @@ class _Reading:
             )
 
     def _before_proposal(self, position: int, step: Step, before: State) -> dict[int, int]:
-        """The leader, and the offset up to which the leader must read to know that the follower is active and (since
-        3.5) that the fetching process is registered. The leader must not read a change of the partition that it has not
-        read in the trace. Raises UntimelyError if there is no such offset."""
+        """The proposing leader, and the offset up to which it must read to know that the proposed follower is active
+        and (since 3.5) that the process that fetched is registered. Up to this offset there is no change of the
+        partition that the leader has not read in the trace. Raises UntimelyError if there is no such offset."""
         leader, follower = step.ordinals
         is_late = step.action == LATE_FETCH
         process = self.late_process[leader, follower] if is_late else self.log.log[-1].processes[follower]
@@ -322,8 +324,8 @@ def _proposes(step: Step, before: State, after: State) -> bool:
 
 
 def _is_eligible(metadata: Metadata, follower: int, process: int, check: int) -> bool:
-    """Whether a leader that has read this metadata would propose a follower whose fetch came from `process`; `check` is
-    the release's rule. Kafka: Partition.isReplicaIsrEligible."""
+    """Whether a leader that has read `metadata` would propose a follower whose fetch came from `process`; `check`: the
+    release's rule, a BrokerStateCheck. Kafka: Partition.isReplicaIsrEligible."""
     if check == BrokerStateCheck.NONE:
         return True
     is_registered = metadata.processes[follower] == process

@@ -78,7 +78,7 @@ class OnCluster:
 
 
 def why_not_taken(trace: Trace) -> str:
-    """Why the executable cluster cannot follow a trace, because of clocks or otherwise; empty if the cluster can."""
+    """Why the executable cluster cannot follow a trace, found by replaying it; an empty text if the cluster can."""
     try:
         divergence = replay(trace, OnCluster())
     except UsageError as error:

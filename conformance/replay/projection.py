@@ -122,7 +122,8 @@ class KraftProjection:
         return Stop.LOSS if broker.number in self.has_lost else Stop.CRASH
 
     def _process(self, number: int, broker: int) -> int:
-        """The model's value for the broker epoch `number`: unknown (0), registered, or that of an earlier process."""
+        """The model's value for the broker epoch `number`: UNKNOWN for 0, REGISTERED for the broker's last registered
+        process, EARLIER for an earlier process."""
         if not number:
             return BrokerEpoch.UNKNOWN
         last = max(image.brokers[broker].broker_epoch for image in self.log)  # if unregistered: its last process
@@ -386,7 +387,7 @@ class _Projection:
         return self.seen.elections[epoch] if is_awaited and epoch < len(self.seen.elections) else (NONE, frozenset(), 0)
 
     def _alter_isr(self) -> Projected:
-        """The variables of the releases with AlterIsr. In older releases, the partition epoch is not compared."""
+        """The variables of releases with AlterIsr. In older releases: the partition epoch as None (not compared)."""
         if not alters_partitions(self.configuration):
             return {"controller_partition_epoch": (None,)}
         return {
@@ -461,11 +462,11 @@ class _Projection:
         return 0 if is_taken or is_ignored else response.high_watermark
 
     def _fetch(self, follower: BrokerView, leader: BrokerView) -> tuple[int, int, FetchResponse | None]:
-        """The stage and the offset of the follower's fetch, and the response: None unless it is in flight, or the
-        follower has yet to truncate as the response says.
+        """The stage and the offset of the follower's fetch, and the response: None unless the response is in flight, or
+        the follower has yet to truncate as the response says.
 
-        With truncation on fetch, a broker keeps its fetch when it stops following this leader: if it follows the leader
-        again, it applies the response.
+        With truncation on fetch, a broker that stops following this leader keeps its fetch: if the broker follows the
+        leader again, it applies the response.
         """
         thread = next((fetcher for fetcher in follower.fetchers if fetcher.source == leader.number), None)
         if thread is not None and thread.diverging is not None:
@@ -660,7 +661,7 @@ class _Projection:
         return int(name.removeprefix(TRANSACTIONAL)) if name.startswith(TRANSACTIONAL) else NONE
 
     def _entry(self, record: Record | None) -> int:
-        """The model's number for an entry of a log: a record's number, or a marker's, which is higher."""
+        """The model's number for an entry of a log: markers are numbered after all records. NONE without an entry."""
         if record is None:
             return NONE
         if record.control is None:

@@ -106,8 +106,8 @@ def _replay_file(path: Path, system: System, coverage: Coverage | None, options:
 
 
 def _behind(trace: Trace) -> list[str]:
-    """A note in the report if the end of the trace is not replayed, because the last step leaves a declared range or a
-    loop is endless; otherwise no lines."""
+    """The line of the report that says why the end of the trace is not replayed: the last step leaves a declared
+    range, or the trace ends in an endless loop. No line for other traces."""
     if trace.loop is not None:
         once = (
             f"the loop back to step {trace.loop} is replayed once"

@@ -94,7 +94,7 @@ class ClientSteps(_Steps):
         acts.append(self.cluster, self._next_payload(), leader, ACKS[int(self.configuration.acks)], producer)
 
     def request_fails(self, record: int) -> None:
-        """Send the record to the broker with the fewest unanswered requests of the producer, and lose the request."""
+        """Send the record to the broker that has the fewest unanswered requests of its producer; lose the request."""
         sent = dict(self.cluster.observe().sent).get(PRODUCER, ())
         awaited = [attempt.broker for attempt in sent if attempt.is_in_flight]
         self.cluster.produce(payload_of(record), min(self.cluster.brokers, key=awaited.count))
@@ -173,7 +173,7 @@ class ClientSteps(_Steps):
         acts.deliver_all_of(self.cluster, reader_of(consumer))
 
     def consumer_is_out_of_range(self, consumer: int, leader: int) -> None:
-        """The fetch is refused, and the consumer asks the leader where to continue."""
+        """The leader refuses the consumer's fetch, and the consumer asks the leader where to continue."""
         self.cluster.tell_consumer(leader, reader_of(consumer), self.replay.isolation)
         self.cluster.consume(leader, reader_of(consumer), self.replay.isolation)
         acts.deliver_all_of(self.cluster, reader_of(consumer))
@@ -382,7 +382,8 @@ class KraftSteps(_Steps):
         self.cluster.lose_disk(follower)
 
     def leader_handles_late_fetch(self, leader: int, follower: int) -> None:
-        """The leader handles the late fetch and a fetch of the new process together; the latter's response is lost."""
+        """The leader handles a late fetch together with a fetch of the follower's new process; the new one's response
+        is lost."""
         (late,) = late_fetches(self.cluster, follower, leader)
         self.cluster.fire(follower, TimerKind.FETCHER_DO_WORK, leader)
         self.cluster.deliver_together(late.number, self.cluster.messages()[-1].number)
@@ -398,8 +399,8 @@ PARTS = (ClientSteps, ReplicationSteps, ControllerSteps, KraftSteps)
 
 
 def read_metadata(cluster: Cluster, broker: int, offset: int, *, is_dropped: bool = False) -> None:
-    """Let a broker read the metadata log up to an offset, and report this to the controller. With `is_dropped`, the
-    broker fails to apply the records. Raises ClusterError."""
+    """Let a broker read the metadata log up to `offset`, and, if it is active, report this to the controller in a
+    heartbeat. With `is_dropped`, the broker fails to apply the records. Raises ClusterError."""
     for message in cluster.messages():
         image = message.payload
         if message.destination == broker and isinstance(image, MetadataImage):

@@ -22,7 +22,7 @@ Shown = TypeVar("Shown")
 
 @dataclass(frozen=True)
 class Part:
-    """A part of a report, with a title. Parts and blocks have `element`, for a page, and `lines`, for an issue."""
+    """A part of a report, with a title. Parts and blocks have methods: `element` for a page, `lines` for an issue."""
 
     title: str
     blocks: Sequence[Text | Items | Rows | Listing | Files]

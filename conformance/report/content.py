@@ -157,7 +157,7 @@ def script(failure: Failure, report: Report) -> str:
 
 
 def is_replayed(instance: Instance) -> bool:
-    """Whether the executable cluster has the mechanisms of an instance, and so can replay its traces."""
+    """Whether the executable cluster has all mechanisms of this instance of a model, and so can replay its traces."""
     try:
         switches_of(instance)
     except MissingMechanismError:
@@ -166,7 +166,7 @@ def is_replayed(instance: Instance) -> bool:
 
 
 def search_of(history: History) -> str:
-    """Return the command that finds a history; for a liveness property, a search of the whole state space."""
+    """Return the `check` command that finds the failure of `history`; without a bound for a liveness property."""
     kind = next(prop.kind for prop in history.instance.properties if prop.name == history.property_name)
     return _command(history, None if kind in WHOLE else history.depth)
 

@@ -175,7 +175,7 @@ class Option(NamedTuple):
 
     @property
     def has_many_values(self) -> bool:
-        """Whether the value is a tuple."""
+        """Whether the option can have several values; its value is then a tuple."""
         return self.is_repeated or "..." in self.typed
 
     def add_to(self, parser: argparse._ActionsContainer) -> argparse.Action:

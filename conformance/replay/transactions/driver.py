@@ -81,7 +81,7 @@ def why_nobody_answers(trace: Trace) -> str | None:
 
 
 def _waits_for_same(state: State, producer: int) -> bool:
-    """Whether this producer awaits the answer to an EndTxn with the outcome and the epoch of the late EndTxn."""
+    """Whether `producer` awaits the answer to an EndTxn that has the outcome and epoch of the state's late EndTxn."""
     awaited = WAITS_FOR.get(state.phase[producer])
     return bool(awaited == state.late_end_txn and state.epoch[producer] == state.late_end_txn_epoch)
 
@@ -104,7 +104,7 @@ class Acts:
     seen: Observations
 
     def begin_with(self, instance: Instance, bug: str | None) -> None:
-        """Create a system in which the first instance of the producer has its id and epoch."""
+        """Create a system in which the first producer instance has already received its producer id and epoch."""
         self.configuration = instance.configuration
         epochs = self.configuration.producer_epochs
         first_epoch = LAST_EPOCH + 1 - epochs if epochs else 0
@@ -120,8 +120,7 @@ class Acts:
 
     def between_steps(self) -> None:
         """Do what is no step of the model: deliver answers to producers (except answers to EndTxn), and copies of
-        records that the log holds; replicate markers without an open transaction; let expired producers be forgotten.
-        """
+        records that are already in the log; replicate markers that end no transaction; forget expired producers."""
         system = self.system
         for producer in system.producers:
             for partition, batch in producer.transactions[-1].batches.items() if producer.transactions else ():
@@ -253,8 +252,8 @@ class Acts:
         self.leave_late(partition, marker)
 
     def coordinator_fails_over_after_append(self, late_markers: int = 0) -> int:
-        """Like `coordinator_fails_over`, but before it, the coordinator's pending transition becomes durable and is
-        answered; an answer to InitProducerId is lost."""
+        """Like `coordinator_fails_over`, but first the coordinator's pending transition becomes durable, and its
+        request is answered; an answer to InitProducerId is lost."""
         self.system.replicate_transaction_log()
         for message in self.system.messages:
             if isinstance(message.payload, InitProducerIdResponse):
@@ -400,7 +399,7 @@ class Acts:
             self.system.drop(answer.number)
 
     def request_of(self, producer: int) -> int:
-        """The number of the producer's request to the coordinator; a request that is not in flight is sent again."""
+        """The message number of the producer's request to the coordinator; a lost request is first sent again."""
         asking = self.system.producers[producer]
         if asking.request is None or not self.is_in_flight(asking.request):
             asking.ask_again()
@@ -441,7 +440,7 @@ class TransactionsDriver(Acts):
         self.bug = bug
 
     def begin(self, trace: Trace) -> None:
-        """Create a system in which the first instance of the producer has its id and epoch."""
+        """Create a system in which the first producer instance has already received its producer id and epoch."""
         self.trace, self.position = trace, 0
         self.spare_end_txns: dict[int, list[int]] = {}
         self.copies: dict[int, int] = {}
@@ -466,9 +465,9 @@ class TransactionsDriver(Acts):
     # -------------------------------------------------------------------------------------- what the model does not do
 
     def _try_what_is_refused(self) -> None:
-        """Try what is no step of the model in this state, because the system must refuse it: the coordinator's thread
-        looks for complete transactions; a copy of a late marker arrives at a partition, or a copy of a record while
-        a different transaction is open there."""
+        """Try acts that the system must refuse, because they are no steps of the model in this state: the coordinator's
+        thread looks for complete transactions; a copy of a late marker arrives at a partition; a copy of a record
+        arrives at a partition while a different transaction is open there."""
         now = State(self.trace.instance, self.trace.states[self.position])
         if not self._is_possible("coordinator_completes_transaction"):
             self.system.write_completions()

@@ -38,8 +38,7 @@ OUTCOMES = {Control.COMMIT: Outcome.COMMITTED, Control.ABORT: Outcome.ABORTED}
 
 
 def name_of(transaction: int) -> str:
-    """The name of the transaction with a given number in the model: a letter. The transaction's records have the same
-    name."""
+    """The name of the model's transaction with this number, and of the transaction's records: a letter."""
     return chr(ord("a") + transaction)
 
 
@@ -114,7 +113,7 @@ class Observations:
     def _note_what_is_verified(self, leader: TransactionLeader, *, is_forgotten: bool) -> None:
         """Note which transaction the coordinator last confirmed to a partition's leader. The transaction stays
         confirmed, also if its record is refused, until the leader appends an entry or forgets the producer
-        (`is_forgotten`). Copies of records that are in the log do not count."""
+        (`is_forgotten`). A confirmation for a copy of a record that is already in the log does not count."""
         at, held = leader.number, {record.payload for record in leader.log.records}
         verified = [payload for payload in leader.verified if payload not in held]
         appended, count = self.progress.get(at, (0, 0))

@@ -67,8 +67,7 @@ class Groups:
         self._held.setdefault(producer, {})[at] = offset, metadata
 
     def release(self, producer: tuple[int, int], control: Control) -> None:
-        """Commit or drop, as `control` says, the offsets that were kept for a producer's transaction, which has
-        ended."""
+        """Commit or drop, as `control` says, the offsets kept for a producer's transaction that has now ended."""
         held = self._held.pop(producer, {})
         if control is Control.COMMIT:
             self._committed.update(held)

@@ -112,7 +112,8 @@ def _batches(records: Sequence[Record]) -> Iterator[bytes]:
 
 
 def _bytes_of_batch(first: Record, count: int) -> bytes | None:
-    """The bytes of a batch of which `count` records are present; None if some of its records are missing."""
+    """The bytes of the batch that begins with the record `first`; None if it has more records than the `count` records
+    that the log still holds of it."""
     payload = first.payload.encode(BYTES, "replace")
     if first.control is None and len(payload) >= HEADER.size and payload[MAGIC_AT] == MAGIC:
         (_, length, _), (last,) = START.unpack_from(payload), struct.unpack_from(">i", payload, 23)

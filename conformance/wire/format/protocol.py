@@ -88,7 +88,7 @@ def versions_of(protocol: str) -> dict[Api, tuple[int, int]]:
 
 
 def code_of(error: Errors) -> ErrorCode:
-    """Kafka's code for an error of the cluster, which has the same name."""
+    """Kafka's code for an error of the cluster: the code that has the same name as `error`."""
     return ErrorCode[error.value.lower()]
 
 
@@ -111,7 +111,7 @@ class Request:
 
 
 def decode(data: bytes, versions: Mapping[Api, tuple[int, int]]) -> Request:
-    """Read the request in a frame. Raises MalformedError."""
+    """Read the request in the frame `data`; `versions`: the supported APIs and versions. Raises MalformedError."""
     start = Cursor(data)
     key, version = start.integer(">h"), start.integer(">h")
     first, last = versions.get(Api(key), (0, -1)) if key in Api.__members__.values() else (0, -1)

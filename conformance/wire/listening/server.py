@@ -33,11 +33,10 @@ Handler = Callable[[Backend, int, Request], Awaitable[Any]]
 
 
 class Server:
-    """The server of the brokers of one cluster: their ports and connections. Use it as an asynchronous context
-    manager."""
+    """The server of the brokers of one cluster: their ports and connections. It is an asynchronous context manager."""
 
     def __init__(self, backend: Backend, protocol: str, host: str = LOOPBACK, port: int = 0) -> None:
-        """`port` is the port of broker 0, and others have the next ports; if `port` is 0, the system chooses all."""
+        """`port`: the port of broker 0; the other brokers have the next ports. 0: the system chooses all ports."""
         self.backend = backend
         self._host = host
         self._port = port
@@ -102,7 +101,7 @@ class Server:
             await ticking
 
     def advertise(self, ports: Mapping[int, int]) -> None:
-        """Give clients these ports of a proxy, by broker, instead of the ports where the brokers listen."""
+        """Tell clients, by broker, the `ports` of a proxy instead of the ports where the brokers themselves listen."""
         self.backend.addresses = {broker: (host, ports[broker]) for broker, (host, _) in self._listening.items()}
 
     async def follow(self) -> None:

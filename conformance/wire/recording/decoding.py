@@ -83,7 +83,7 @@ def _batch(header: BatchHeader, body: bytes, counter: Cursor) -> dict[str, Any]:
 
 
 def text_of(data: bytes | None) -> Any:
-    """Bytes as text if they are printable UTF-8, else as an object with hexadecimal digits."""
+    """The bytes `data` as text if they are printable UTF-8, else as {"hex": hexadecimal digits}; None for None."""
     if data is None:
         return None
     try:

@@ -29,7 +29,7 @@ UNDECODED = "nothing that follows on this connection is decoded"
 
 @dataclass(frozen=True)
 class Piece:
-    """A part of a stream: its bytes, and the frame if they are a complete frame.
+    """A part of a stream: its bytes, and the frame if the bytes are a complete frame.
 
     `problem` says why a frame that begins here is not decoded; `size` is the size that the frame announces.
     """
@@ -141,7 +141,8 @@ Broker = int | str
 
 @dataclass(frozen=True)
 class Message:
-    """A request or a response. `key`, the API's key, is None if the header or the request of a response is missing."""
+    """A request or a response. `key`, the API's key, is None if there is no readable header, or, for a response, if its
+    request was not seen."""
 
     kind: str
     broker: Broker
@@ -193,7 +194,7 @@ class Conversation:
         return Message("response", self._broker, request.client, request.key, request.version, correlation)
 
     def unknown(self, kind: str) -> Message:
-        """The `Message` of a frame without a readable header: only its node and the connection's client are known."""
+        """The `Message` of a frame without a readable header: only `broker` and the connection's `client` are known."""
         return Message(kind, self._broker, self._client, None, None, None)
 
 

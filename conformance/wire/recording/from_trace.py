@@ -174,7 +174,7 @@ class _Script:
         return [first, *others]
 
     def _rule(self, step: Step) -> str | None:
-        """The rule that holds the message of a step; None if the step is not an arrival that the proxy sees."""
+        """The rule that holds the message whose arrival is `step`; None if in `step` no message passes the proxy."""
         brokers, controller = self._names.brokers(step), self._names.controller
         for make, table in _TABLES.items():
             if step.action in table:

@@ -54,7 +54,7 @@ class Side:
 
 @dataclass(frozen=True)
 class Shared:
-    """Objects that all connections of a proxy share: the recording, the rules, the printing, the count of bytes."""
+    """Objects that all connections of a proxy share: recording, rules, printing, the count of bytes kept in memory."""
 
     sink: Sink
     holding: Holding

@@ -51,7 +51,7 @@ class Party:
     client: str | None = None
 
     def is_client(self, client: str | None) -> bool:
-        """Whether a client id belongs to this party. A broker has several client ids; a party's id may end in *."""
+        """Whether the id `client` belongs to this party: is an id of the node, or fits the party's id (X* fits XY)."""
         if client is None:
             return False
         if self.client is not None:
@@ -286,7 +286,7 @@ class Holding:
                 await self._hold(each, message, frame, ended)
 
     def obey(self, act: str, line: str) -> None:
-        """Carry out `act` (begin, pass, release) for the rule at this line of the script, or answer why not."""
+        """Carry out `act` (begin, pass, release) for the rule at this line of the script, or report why not."""
         rule = next((each for each in self._rules if str(each.rule.line) == line), None)
         if rule is None:
             lines = ", ".join(str(each.rule.line) for each in self._rules) or "none"
@@ -352,7 +352,8 @@ class Holding:
 
 
 async def _either(passes: asyncio.Event, ended: asyncio.Event, delay: float | None) -> bool:
-    """Wait for `passes`, the end of `delay`, or the end of the connection. Return False if the connection has ended."""
+    """Wait for `passes`, for the connection's end (`ended`), or for `delay`, whichever comes first. Return whether the
+    connection still exists."""
     waiting = [asyncio.create_task(passes.wait()), asyncio.create_task(ended.wait())]
     try:
         await asyncio.wait(waiting, timeout=delay, return_when=asyncio.FIRST_COMPLETED)
@@ -393,7 +394,7 @@ class Typed:
         self._conditions: dict[Broker, str] = {}
 
     def obey(self, line: str) -> None:
-        """Carry out a command of one line, or answer what is wrong with it. Empty lines are skipped."""
+        """Carry out a command of one line, or tell `answer` what is wrong with the command. Empty lines are skipped."""
         command, _, rest = line.strip().partition(" ")
         words = rest.split()
         if command in FAULTS and len(words) == 1:

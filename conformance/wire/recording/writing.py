@@ -41,7 +41,7 @@ class Recorder:
     """A process that writes one recording. Use it as an asynchronous context manager."""
 
     def __init__(self, path: Path, began: float) -> None:
-        """`path` is an existing file; `began` is the start by time.monotonic()."""
+        """`path` is an existing file; `began` is the time.monotonic() at the start of the recording."""
         self._path = path
         self._began = began
         self._process: asyncio.subprocess.Process | None = None
@@ -76,7 +76,7 @@ class Recorder:
         self._process.stdin.write(packed(timed, frame))
 
     async def drain(self) -> None:
-        """Wait until there is room for more entries. After a failed write there is no wait: the command ends then."""
+        """Wait until there is room for more entries; return at once after a failed write, which ends the command."""
         assert self._process is not None and self._process.stdin is not None
         with suppress(OSError):
             await self._process.stdin.drain()

@@ -45,7 +45,7 @@ WAIT = 0.005
 
 
 async def produce(backend: Backend, broker: int, request: Request) -> Any:
-    """Append the batches of a produce request; return the response; with acks=0, None: the client expects none."""
+    """Append the batches of a produce request; return the response, or None with acks=0: the client expects none."""
     acks = ACKS.get(request.body.acks)
     topics = []
     for topic in request.body.topic_data:

@@ -143,7 +143,7 @@ class Consuming:
             await asyncio.to_thread(self._consumers.pop().end)
 
     async def before(self, step: Step, position: int) -> None:
-        """If the next step is a consumer's fetch, let the waiting fetch reach the cluster. Raises ClientError."""
+        """If the next step is a consumer's fetch, wait for it, and pass on the cluster's answer. Raises ClientError."""
         if step.action in (*FETCHES, TO_FOLLOWER):
             consumer, broker, *follower = step.ordinals
             waiting = await self._fetch(consumer, broker, position, self._states[position - 1])
@@ -179,7 +179,8 @@ class Consuming:
         return answer
 
     def _let_know(self, consumer: int, leader: int, state: State) -> None:
-        """Present this leader to a consumer, with the consumer's leader epoch in `state` if consumers check epochs."""
+        """Name this leader to a consumer from now on, with the leader epoch that the consumer knows in `state`; without
+        an epoch if the model's consumers check none."""
         checks = self._configuration.POSITION_CHECK != PositionCheck.NONE
         epoch = state.consumer_leader_epoch[consumer] if checks else NO_EPOCH
         self._stage.leaders[reader_of(consumer)] = leader, epoch

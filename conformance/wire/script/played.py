@@ -40,7 +40,7 @@ class ClientError(UsageError):
 
 
 def otherwise(position: int) -> str:
-    """The beginning of a message about a client that deviates from the trace at a step."""
+    """The beginning of the error message about a client that deviates from the trace at step `position`."""
     return f"the client did something else at step {position}"
 
 

@@ -221,7 +221,7 @@ class Producing:
         )
 
     def _must_not_wait(self, producer: RealProducer, value: str, position: int) -> None:
-        """Raise ClientError if another record of `producer` awaits its acknowledgement where `value` is sent."""
+        """Raise ClientError if another record of `producer` awaits its acknowledgement at the broker for `value`."""
         for other in self._bound.values():
             is_here = other.broker == self._stage.expected and other.value in producer.sent and other.value != value
             if is_here and not other.answer.done() and self._acks is not Acks.NONE:

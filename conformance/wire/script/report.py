@@ -77,7 +77,7 @@ def _in_transactions(trace: Trace) -> Iterator[tuple[str, int, TransactionState]
 
 
 def _of_consumers(trace: Trace, played: Played, reading: Reading) -> Iterator[str]:
-    """What each consumer read during the trace, and where a new consumer with the same isolation level differs."""
+    """What each consumer read during the trace, and where a new consumer with its isolation level reads otherwise."""
     is_committed = trace.instance.configuration.isolation_level == IsolationLevel.READ_COMMITTED
     new = dict((played.committed if is_committed and played.committed else reading).records)
     last = State(trace.instance, trace.states[-1])

@@ -104,9 +104,9 @@ class Stage(Backend):
         return super().leader_told_by(broker, client) if self.expected is None else (self.expected, NO_EPOCH)
 
     async def append(self, broker: int, batch: Batch, acks: Acks) -> ProduceResponse | None:
-        """Hold the request until the trace has a step for it; return the answer, None with acks=0.
+        """Hold the produce request with `batch` until the trace has a step for it; return the answer, None with acks=0.
 
-        If the broker is not the expected one, the request is refused or, if this broker leads, its connection breaks.
+        A broker that is not the expected one refuses the request or, if this broker leads, breaks the connection.
         """
         if self.expected is not None and broker != self.expected:
             if self.cluster.leader_known_to(broker)[0] == broker:
