@@ -166,9 +166,7 @@ def _recorded(
         if name not in properties:
             raise UsageError(f"{model.name} has no property {name}")
         if name not in judges:
-            raise UsageError(
-                f"a run of {model.name} {protocol} has a figure or proof of {name}; add it to properties"
-            )
+            raise UsageError(f"a run of {model.name} {protocol} has a figure or proof of {name}; add it to properties")
     if strangers := causes.keys() - run["violated"].keys():
         raise UsageError(
             f"{', '.join(sorted(strangers))} has a cause in a run of {model.name} {protocol}, but no depth"

@@ -17,10 +17,11 @@ that fails in the abstraction may still hold in the model.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from isrcheck.checker.proofs.open_entries import Watched, open_entries
 from isrcheck.checker.resources.limits import Answer, FormulaBudget
 from isrcheck.checker.symbolic.and_inverter_graph import FALSE, TRUE, AndInverterGraph, Truth
 from isrcheck.checker.symbolic.evaluator import Evaluator, Frame, SymbolicState, Value, as_truth
@@ -29,7 +30,7 @@ from isrcheck.checker.symbolic.solver import Solver
 from isrcheck.models.language.declarations import Domain, Entry, Subset, size_of
 from isrcheck.models.language.ir import nodes as ir
 from isrcheck.models.language.ir.nodes import visit
-from isrcheck.models.language.model import Configuration, Instance, Property, run_plain_python
+from isrcheck.models.language.model import Instance, Property, run_plain_python
 from isrcheck.models.language.reading.reader import Function
 from isrcheck.models.language.states import FieldLayout
 from isrcheck.models.messages import UsageError
@@ -388,7 +389,7 @@ class UnboundedAbstraction:
 
     def size(self, size: Any, place: str) -> int:
         """The value of a declared `size`, or OPEN if it depends on an open configuration entry. Errors name `place`."""
-        watched = _Watched(self.instance.configuration, self.open)
+        watched = Watched(self.instance.configuration, self.open)
         number = run_plain_python(self.instance.model.path, place, size_of, size, watched)
         return OPEN if watched.was_asked else int(number)
 
@@ -457,37 +458,3 @@ class UnboundedAbstraction:
     def solver(self, deadline: float = float("inf")) -> Solver:
         """A solver for queries about this abstraction."""
         return Solver(self.circuit, deadline, self.arithmetic)
-
-
-def open_entries(instance: Instance) -> frozenset[str]:
-    """Return the entries that have any value in a proof for every length: the open entries, without the budgets that
-    must be 0 in this instance: the model's contradictions refuse 1 whatever the values of other open entries are."""
-    model, values = instance.model, dict(instance.configuration.items())
-    is_open = {name for name, entry in model.entries.items() if entry.is_open}
-
-    def must_be_0(name: str) -> bool:
-        for contradicts in model.contradictions:
-            watched = _Watched(Configuration({**values, name: 1}), is_open - {name})
-            place = f"contradiction {contradicts.__name__}"
-            if run_plain_python(model.path, place, contradicts, watched) and not watched.was_asked:
-                return True
-        return False
-
-    # A budget that must be 0 can be the reason why another must be 0.
-    while fixed := {n for n in is_open if model.entries[n].is_budget and not values[n] and must_be_0(n)}:
-        is_open -= fixed
-    return frozenset(is_open)
-
-
-class _Watched:
-    """A configuration that records whether one of the entries `is_open`, which have no fixed value, is read."""
-
-    def __init__(self, configuration: Configuration, is_open: Container[str]) -> None:
-        self.configuration = configuration
-        self.is_open = is_open
-        self.was_asked = False
-
-    def __getattr__(self, name: str) -> Any:
-        # `items` reads open entries, too.
-        self.was_asked |= name == "items" or name in self.is_open
-        return getattr(self.configuration, name)

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from isrcheck.checker.proofs.budget_independence import independent_budgets
+from isrcheck.checker.proofs.open_entries import open_entries
 from isrcheck.checker.proofs.premises import premises, using
 from isrcheck.checker.proofs.proof_cache import solver_version
-from isrcheck.checker.proofs.unbounded_abstraction import open_entries
 from isrcheck.checker.results.exploration import Exploration, StepPath
 from isrcheck.checker.results.instance_facts import spaced
 from isrcheck.checker.results.proofs import FALSE_INITIALLY, Attempt, Proof, Proofs

@@ -205,7 +205,7 @@ def alter_isr_in_flight(cluster: Cluster, broker: int, kind: type[AlterIsrReques
     for message in cluster.messages():
         if broker in (message.source, message.destination) and isinstance(message.payload, kind):
             return message
-    raise ClusterError(f"no {kind.__name__} between broker {broker} and the controller is in flight")
+    raise ClusterError(f"no such message about the ISR is in flight between broker {broker} and the controller")
 
 
 def finish_alter_isr(cluster: Cluster, broker: int) -> None:

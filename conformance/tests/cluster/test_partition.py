@@ -259,7 +259,7 @@ record: 0 3 4 0,1
 == a request of an earlier process is refused
 2.8 isr=01
 ask 2 0; crash 0; start_process 0; ask_controller 0; answer_to_leader 0: STALE_BROKER_EPOCH
-answer_leader 0; proposal 0 ! no AlterIsrRequest between broker 0 and the controller is in flight
+answer_leader 0; proposal 0 ! no such message about the ISR is in flight between broker 0 and the controller
 
 == the controller treats a short restart as a failure since 2.8
 [2.4|2.8]

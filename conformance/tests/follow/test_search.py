@@ -91,6 +91,7 @@ LINES = (
 TOO_EARLY = "the next request of broker 1 has its line only later"
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("order", "rejected_at", "why"),
     [

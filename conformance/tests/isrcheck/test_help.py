@@ -15,7 +15,7 @@ from isrcheck.traces import cli as trace
 
 TOLD = re.compile(r"\(default: ([^;)]*)")
 
-IN_WORDS = {("conform serve", "--port"): "any free ones", ("conform serve", "--advertise"): "where it listens"}
+IN_WORDS = {("conform serve", "--port"): "free ports", ("conform serve", "--advertise"): "the brokers' own"}
 """The defaults that stand for something else, and the words that say it."""
 
 

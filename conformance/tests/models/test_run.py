@@ -522,6 +522,7 @@ def test_initial_states_keep_their_order_without_duplicates(tmp_path: Path) -> N
     )
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     ("body", "says"),
     [

@@ -59,6 +59,7 @@ def example_of(construct: Construct, example: str, folder: Path) -> set[type[Nod
     return kinds_in(routine) - around
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(("construct", "example"), ROWS, ids=[example for _, example in ROWS])
 def test_the_reader_accepts_each_construct_and_makes_its_nodes(
     construct: Construct, example: str, tmp_path: Path

@@ -169,6 +169,7 @@ OTHER = {
 }
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("what", OTHER)
 def test_another_meaning_changes_the_digest(load: Load, what: str) -> None:
     before, after = load(), load(**OTHER[what])

@@ -18,6 +18,7 @@ from isrcheck.models.messages import UsageError
 FILES = sorted(golden_support.FOLDER.glob("*.txt"))
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_golden_trace(path: Path, request: pytest.FixtureRequest) -> None:
     golden = golden_support.read(path.read_text(encoding="utf-8"))

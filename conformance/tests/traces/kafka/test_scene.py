@@ -363,6 +363,7 @@ def test_each_of_two_records_that_readers_see_at_an_offset_is_exposed() -> None:
 # -------------------------------------------------------------------------------------------------------- golden traces
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("name", sorted(GOLDEN))
 def test_scenes_of_golden_traces_contain_every_value(name: str) -> None:
     trace = golden_support.derive(GOLDEN[name])
