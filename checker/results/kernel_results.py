@@ -139,7 +139,7 @@ class KernelResults:
         return sum(entry.count for entry in self.entries(number, kind))
 
     def first_found(self, numbers: NDArray[np.int64]) -> int | None:
-        """The lowest number of a state with a FOUND result for a property in `numbers`; None if there is none."""
+        """The lowest number of a state with a FOUND result for a property in `numbers`; None without such a state."""
         rows = self._table[2 * KINDS * numbers + EntryKind.FOUND]
         states = rows[rows[:, 0] > 0, 1]
         return int(states.min()) if len(states) else None
