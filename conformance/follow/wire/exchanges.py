@@ -203,7 +203,7 @@ class Produced:
         return new
 
     def _is_another(self, value: str, number: Number | None) -> bool:
-        """Whether a record with this value and sequence number is none of the earlier records with this value."""
+        """Whether a record with this value and sequence number differs from all earlier records with this value."""
         numbers = self._numbers.get(value, set())
         if number in numbers:
             return False
