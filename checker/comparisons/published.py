@@ -288,7 +288,9 @@ def run(options: Options, session: SearchSession) -> CommandResult:
         closing = f"UNDECIDED: {closing}; at least one row was cut short"
     if broken := [name for answer in searched for name in answer.broken]:
         names = ", ".join(dict.fromkeys(broken))
-        closing = f"VIOLATED: {names}, which TLC does not check, in {counted(len(broken), 'row')}; {closing}"
+        closing = (
+            f"VIOLATED: {names}, which the published figures do not report, in {counted(len(broken), 'row')}; {closing}"
+        )
         code, verdict = VIOLATED, Word.VIOLATED.value
     content = {"runs": [answer.as_object() for answer in searched], "verdict": verdict}
     return CommandResult("\n".join([*blocks, closing]), content, code, is_interrupted=whole.is_interrupted)

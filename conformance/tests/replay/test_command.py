@@ -89,7 +89,7 @@ def test_a_trace_that_no_timing_allows_is_undecided(conform, tmp_path):
     code, out, err = conform(f"replay {path}")
     assert (code, err) == (UNDECIDED, "")
     assert out.startswith(
-        f"{path}: UNDECIDED: step 2 drops a follower that caught up no earlier than a follower that stays"
+        f"{path}: UNDECIDED: step 2 drops a follower and keeps a follower that caught up earlier or at the same time"
     )
 
 

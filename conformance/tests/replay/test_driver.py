@@ -106,7 +106,7 @@ def test_time_passes_before_the_last_fetch_of_the_kept_follower():
 def test_a_follower_that_fell_behind_earlier_cannot_be_kept_alone():
     steps = ["leader_handles_fetch 0 from 1", "leader_shrinks_isr 0 by {1}"]
     with pytest.raises(
-        UntimelyError, match="step 2 drops a follower that caught up no earlier than a follower that stays"
+        UntimelyError, match="step 2 drops a follower and keeps a follower that caught up earlier or at the same time"
     ):
         timing_of(trace_of(steps, "0.11"))
     # Both may go, and in 2.1 nobody goes who has everything.
