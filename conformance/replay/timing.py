@@ -122,8 +122,8 @@ def _timing_with(trace: Trace, states: Sequence[State], slow: frozenset[int]) ->
         if not allowed:
             raise _SlowFromTheStartError(
                 shrink.removed,
-                f"step {shrink.position} drops a follower and keeps a follower that caught up earlier or at the same time;"
-                " the model has no clock and allows this, a cluster does not",
+                f"step {shrink.position} drops a follower and keeps a follower that caught up earlier or at the same"
+                " time; the model has no clock and allows this, a cluster does not",
             )
         if AT_THE_START not in allowed and not pauses.intersection(allowed):
             pauses.add(allowed[-1])
