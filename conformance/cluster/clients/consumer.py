@@ -59,7 +59,7 @@ class Consumer:
 
     @property
     def leader_epoch(self) -> int:
-        """The leader epoch that the consumer knows; 0 before KIP-320 (switch POSITION_CHECK)."""
+        """The newest leader epoch that the consumer knows; 0 before KIP-320 (switch POSITION_CHECK)."""
         return self._leader_epoch if self._checks_position else 0
 
     @property
@@ -80,8 +80,8 @@ class Consumer:
         return self._network.send(self.name, broker, request)
 
     def learns_of_leader(self, leader: int, leader_epoch: int) -> None:
-        """Take metadata: fetch from this leader, and no longer from a follower; validate the position. Metadata without
-        a newer leader epoch are ignored (since KIP-320). Kafka: maybeValidatePosition."""
+        """Handle metadata: fetch from this leader, and no longer from a follower; validate the position. Metadata
+        without a newer leader epoch are ignored (since KIP-320). Kafka: maybeValidatePosition."""
         if self._checks_position:
             if self._leader is not None and leader_epoch <= self._leader_epoch:
                 return
