@@ -256,7 +256,7 @@ class Cluster:
 
     def notice_dead(self, broker: int) -> None:
         """Let the controller remove a dead follower from the ISR. Errors: `ClusterError` if the broker is alive, or if
-        the controller cannot remove it."""
+        the controller cannot remove the broker."""
         self._controller.notice_dead(broker)
 
     # Clients

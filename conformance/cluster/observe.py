@@ -148,8 +148,8 @@ class ControllerView:
 
 @dataclass(frozen=True)
 class ProducerView:
-    """One producer: its ids and epochs, the present one last; its records that have sequence numbers, each with all its
-    stamps; the latest leader epoch that it has heard of; and the highest acknowledged offset (-1: none).
+    """One producer: its identities (id, epoch), the present identity last; its records that have sequence numbers, each
+    with all its stamps; the latest leader epoch that it has heard of; and the highest acknowledged offset (-1: none).
     """
 
     name: str

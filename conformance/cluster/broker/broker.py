@@ -248,7 +248,7 @@ class Broker(Part):
                 raise AssertionError(f"{message} is not for a broker: this is a defect of the cluster")
 
     def disconnected_from_controller(self, request: int) -> None:
-        """The connection to the controller broke that carries the message number `request`: send the message again if
+        """The connection to the controller that carried the message number `request` broke: send the message again if
         it is an AlterIsr request; give it up if it is a heartbeat."""
         if self.running is not None:
             self.running.alter_isr.disconnected(request)
@@ -256,7 +256,7 @@ class Broker(Part):
                 self.kraft.end_heartbeat(request)
 
     def disconnected(self, source: int, request: int) -> None:
-        """The connection to broker `source` broke: its fetcher gives up the message number `request` if unanswered."""
+        """The connection to broker `source` broke: give up message `request` if a fetcher awaits the answer."""
         thread = self.running.fetchers.threads.get(source) if self.running else None
         if thread is not None and thread.outstanding == request:
             thread.disconnected()

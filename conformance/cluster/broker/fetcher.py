@@ -192,7 +192,7 @@ class FetcherThread(Part):
         """After a fetch out of range: if this log ends above the leader's log end, truncate it (halt, with
         OUT_OF_RANGE_HALTS and without unclean elections); otherwise ask for the leader's log start, and if this log
         ends below that, start an empty log there. Epochs are not compared. Drop an answer to a request from an earlier
-        assignment (in Kafka, a lock prevents it). Kafka: fetchOffsetAndTruncate; fact sheet 2.5."""
+        assignment (in Kafka, a lock prevents this). Kafka: fetchOffsetAndTruncate; fact sheet 2.5."""
         if state is not sent.state:
             return
         if answer.error is not Errors.NONE:

@@ -68,16 +68,14 @@ class KraftPartition(Partition):
         self._min_insync_replicas = least
 
     def adopt_record(self, announced: LeaderAndIsr) -> None:
-        """Take a record without a new leader epoch: a leader adopts the record's ISR, and drops any pending proposal.
-        """
+        """Take a record whose leader epoch is not new: a leader adopts the ISR in it, and drops a pending proposal."""
         self.partition_epoch = announced.partition_epoch
         if self.is_leader:
             self.isr_state = IsrState(announced.isr)
             self.maybe_increment_leader_high_watermark()
 
     def be_removed(self, partition_epoch: int) -> None:
-        """Delete the log: since `partition_epoch`, this broker is not a replica of the partition. Kafka:
-        Partition.delete."""
+        """Delete the log: from `partition_epoch` on, this broker is no replica. Kafka: Partition.delete."""
         self._role, self.leader, self.leader_epoch = Role.NONE, None, NO_EPOCH
         self.partition_epoch, self.isr_state, self._remote = partition_epoch, IsrState(), {}
         self._replicas, self.leader_epoch_start_offset = frozenset(), UNDEFINED_OFFSET
@@ -115,8 +113,7 @@ class KraftPartition(Partition):
         self.maybe_increment_leader_high_watermark()
 
     def _effective_min_isr(self) -> int:
-        """min.insync.replicas; since 3.7 at most the number of assigned replicas, including those being added or
-        removed."""
+        """min.insync.replicas; since 3.7 at most the number of replicas, including those being added or removed."""
         if self._bug is Bug.MIN_ISR_OF_ALL_BROKERS:
             return self._min_insync_replicas
         return super()._effective_min_isr()

@@ -100,8 +100,7 @@ class ZkIsrManager:
         self._write_isr = write_isr
 
     def submit(self, proposal: AlterIsrRequest, answered: Answered) -> bool:
-        """Write the ISR in ZooKeeper, call `answered` with an answer, return True; return False if ZooKeeper refuses.
-        """
+        """Write the ISR in ZooKeeper, call `answered`, return True; if the write is refused, only return False."""
         written = self._write_isr(self._broker, proposal.leader_epoch, proposal.isr)
         if written is None:
             return False
@@ -201,9 +200,10 @@ class Partition(Part):
         """Accept leadership in a new epoch. Kafka: Partition.makeLeader; fact sheet 3.1.
 
         The followers' offsets are unknown, unless this broker led before and REMOTE_OFFSETS_KEPT_BY_REELECTED_LEADER is
-        on: then the broker keeps the offsets that it knew. It does not truncate its log, and tries to advance its high
-        watermark at once. A high watermark outside the log is set to the log start: Kafka 2.1 reads the log at the high
-        watermark (convertHWToLocalOffsetMetadata). Older releases set it to -1, later ones keep it inside the log.
+        on: then the broker keeps the offsets that it knew. The broker does not truncate its log, and tries to advance
+        the high watermark at once. A high watermark outside the log is set to the log start: Kafka 2.1 reads the log at
+        the high watermark (convertHWToLocalOffsetMetadata). Older releases set it to -1, later ones keep it inside the
+        log.
         """
         if self._bug is Bug.LEADER_TRUNCATES_ON_ELECTION and not self.is_leader:
             self.log.truncate_to(self.log.high_watermark)

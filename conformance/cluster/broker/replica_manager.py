@@ -2,7 +2,7 @@
 
 A fetch that finds no new records is parked for replica.fetch.wait.max.ms. When records arrive, the fetch does not
 complete in the same event, but when its timer is fired: in Kafka another thread completes it, after the append has
-released its lock. A DeleteRecords request is answered when every live replica has moved its log start.
+released its lock. A DeleteRecords request is answered when every live replica's log start has reached the offset.
 
 Consumers read below the high watermark of the broker from which they fetch; with read_committed, below its last stable
 offset. Followers refuse consumers, unless fetching from followers is on (KIP-392): then followers serve them, and a
@@ -353,8 +353,7 @@ class ReplicaManager(Part):
         return removed
 
     def expire_produces(self) -> int:
-        """Answer REQUEST_TIMED_OUT to produce requests that waited too long; return their number. Logs keep the
-        records."""
+        """Answer REQUEST_TIMED_OUT to produce requests that waited too long; return how many. Their records stay."""
         expired = [each for each in self._produces if self._clock.now >= each.deadline]
         self._produces = [each for each in self._produces if self._clock.now < each.deadline]
         for each in expired:
