@@ -44,7 +44,7 @@ class FetcherView:
 
 @dataclass(frozen=True)
 class LeadershipView:
-    """What a broker that presumes leadership knows of followers and of waiting requests. None: an unknown offset."""
+    """What a broker that believes it leads knows of followers and waiting requests. None: an unknown offset."""
 
     isr: frozenset[int]
     proposed_isr: frozenset[int] | None

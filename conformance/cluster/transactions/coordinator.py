@@ -4,10 +4,10 @@ In:  requests, each with a function that takes the answer; the time; answers to 
      preceding coordinator.
 Out: answers, at once or when a transition is durable; WriteTxnMarkers requests; transitions in the coordinator's log.
 
-The state of a transactional id is a value: the coordinator takes a transition by replacing it. A transition is appended
-to the log, and takes effect once the append is replicated; until then every other request for that id is refused
-(CONCURRENT_TRANSACTIONS). If a partition refuses a marker, the unsent markers of that transaction are cancelled, and
-the transaction stays as it is: only another coordinator sends the markers again.
+The state of a transactional id is a value: the coordinator takes a transition by replacing this value. A transition is
+appended to the log, and takes effect once the append is replicated; until then every other request for that id is
+refused (CONCURRENT_TRANSACTIONS). If a partition refuses a marker, the unsent markers of that transaction are
+cancelled, and the transaction stays as it is: only another coordinator sends the markers again.
 
 `Cluster` and `TransactionalCluster` use the same coordinator. Left out: a failed append to the coordinator's log
 without a fail-over; the expiry of unused ids (Dead); PrepareEpochFence, which is never in the log. Source: fact sheet,

@@ -3,11 +3,11 @@
 In:  produce and marker requests; the coordinator's answers; the followers' progress.
 Out: answers; questions to the coordinator; what a read_committed reader receives.
 
-One log stands for all replicas: `replicate` lets the followers fetch everything. An answer of the coordinator is taken
-in one event, and the record is appended in another event, as in Kafka, where another thread appends it. The group
-coordinator appends the offsets of a transaction to their partition: they have no sequence numbers, and 3.6 does not
-verify them (KAFKA-15449). If a request is repeated, Kafka appends these offsets twice; here the second request
-is recognised. Source: fact sheet, sections 5.1, 5.3, 6.2 to 6.5; Kafka: ReplicaManager,
+One log stands for all replicas: `replicate` lets the followers fetch everything. An answer of the coordinator is
+handled in one event, and the record is appended in another event, as in Kafka, where another thread appends it. The
+group coordinator appends the offsets of a transaction to their partition: they have no sequence numbers, and 3.6 does
+not verify them (KAFKA-15449). If a request is repeated, Kafka appends these offsets twice; here the second request is
+recognised. Source: fact sheet, sections 5.1, 5.3, 6.2 to 6.5; Kafka: ReplicaManager,
 UnifiedLog.analyzeAndValidateProducerState, KIP-890.
 """
 
