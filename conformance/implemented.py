@@ -47,7 +47,7 @@ OF_CONSUMERS = ("POSITION_CHECK", "READ_REPLICA_IN_ISR", "LATEST_OFFSET_AWAITS_E
 
 
 def system_of(instance: Instance) -> str:
-    """The name of the model whose system replays this instance: kafka for kafka_liveness, otherwise its own model."""
+    """The name of the model whose system replays this instance: kafka for kafka_liveness, else the instance's model."""
     return instance.model.name.removesuffix("_liveness")
 
 
@@ -67,14 +67,14 @@ class UntimelyError(UsageError):
 
 
 def with_flags(switches: Switches, instance: Instance) -> Switches:
-    """The given switches of a cluster, but each on/off switch that the model also has gets the model's value."""
+    """A copy of the cluster's `switches`: each on/off switch that the model has, too, gets the value of `instance`."""
     flags = {each.name for each in fields(switches) if isinstance(each.default, bool)} & instance.model.entries.keys()
     values: dict[str, Any] = {name: bool(getattr(instance.configuration, name)) for name in flags}
     return replace(switches, **values)
 
 
 def switches_of(instance: Instance) -> Switches:
-    """The switches of a cluster: each has the value of the model's switch of the same name. Raises
+    """The switches of a cluster: each switch has the value of the model's switch of the same name. Raises
     MissingMechanismError if the cluster does not have a switch, or a value of a switch."""
     configuration, missing = instance.configuration, []
     switches = Switches(

@@ -1,7 +1,7 @@
 """Which seeded bugs of the executable systems a configuration cannot show, and why.
 
-A bug is a mistake at one place of the system. It cannot show if the configuration, or the direction of the
-comparison (replay or follow), never leads there. A bug that is not named here may show: walks and runs are random.
+A bug is a mistake at one place of the system. It cannot show if the configuration, or the direction of the comparison
+(replay or follow), never leads to that place. A bug that is not named here may show: walks and runs are random.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from isrcheck.traces.lanes.table import wrapped
 
 @dataclass(frozen=True)
 class Need:
-    """A condition that a configuration must meet so that a bug can show: in words, and as a test of its entries."""
+    """A condition that a configuration must meet so that a bug can show: in words, and as a test of a configuration."""
 
     what: str
     is_met: Callable[[Any], bool]
@@ -205,12 +205,12 @@ ALLOWED_IN_RUNS: Mapping[AnyBug, str] = {
 
 
 def unmet(bug: AnyBug, configuration: Any) -> Need | None:
-    """The first condition of a bug that this configuration does not meet; None if it meets all conditions."""
+    """The first condition of a bug that this configuration does not meet; None if it meets all the bug's conditions."""
     return next((need for need in NEEDS.get(bug, ()) if not need.is_met(configuration)), None)
 
 
 def told(model: str, configuration: Any, never: Mapping[AnyBug, str], direction: str) -> list[str]:
-    """Lines that list the bugs that cannot show, by missing condition. `never`: bugs that `direction` never shows."""
+    """Lines that list the bugs that cannot show, by unmet need, or under "never in `direction`" if in `never`."""
     bugs: list[AnyBug] = list(BUGS[model])
     by_reason: dict[str, list[AnyBug]] = {}
     for bug in bugs:

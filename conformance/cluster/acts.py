@@ -104,8 +104,8 @@ def complete_parked_fetch(cluster: Cluster, leader: int, follower: int) -> None:
 
 def reconcile(cluster: Cluster, follower: int) -> None:
     """Let a follower ask its leader where their logs diverge, and truncate its log, until the follower can fetch
-    records. Errors: `ClusterError` if the leader refuses a request, or if the follower still truncates after two
-    rounds more than its log has leader epochs (KAFKA-10706)."""
+    records. Errors: `ClusterError` if the leader refuses a request, or if the follower still truncates after E + 2
+    rounds, where E is the number of leader epochs in its log (KAFKA-10706)."""
     for _ in range(len(view_of(cluster, follower).epoch_entries) + 2):
         fetcher = next(each for each in view_of(cluster, follower).fetchers if each.mode is not None)
         if fetcher.mode is not Mode.TRUNCATING:

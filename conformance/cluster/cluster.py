@@ -195,7 +195,7 @@ class Cluster:
 
         `peer`: for `FETCHER_DO_WORK`, the broker to fetch from; for `DELAYED_FETCH`, the follower. Deadlines are
         respected: a fetch without new records completes only when its wait is over, and a follower is removed from the
-        ISR only if it lags. Errors: `ClusterError` if the broker is down or frozen, or has no such fetcher;
+        ISR only if it lags. Errors: `ClusterError` if the broker is down or frozen, or has no fetcher for `peer`;
         `StorageError` if the disk fails.
         """
         try:
@@ -216,7 +216,7 @@ class Cluster:
     def lose_power(self, broker: int, written: int = 0) -> None:
         """End the process by a power loss; only flushed records are kept (the timer `LOG_FLUSH` flushes the log).
 
-        Records below `written` are kept as well, as if the operating system had happened to write them to the disk.
+        Records below offset `written` are kept as well, as if the operating system had happened to write them.
         """
         self._end(broker)
         self._broker(broker).storage.lose_power(written)
@@ -235,8 +235,8 @@ class Cluster:
         self._controller.register(broker, was_clean=self._broker(broker).has_stopped_cleanly)
 
     def roll_segment(self, broker: int) -> None:
-        """Roll the log segment of a broker, which saves the state of producers. Errors: `ClusterError` if the broker is
-        down or frozen."""
+        """Roll the log segment of a broker; this saves the state of producers, too. Errors: `ClusterError` if the
+        broker is down or frozen."""
         self._broker(broker).roll_segment()
 
     def freeze(self, broker: int) -> None:
@@ -256,14 +256,14 @@ class Cluster:
 
     def notice_dead(self, broker: int) -> None:
         """Let the controller remove a dead follower from the ISR. Errors: `ClusterError` if the broker is alive, or if
-        the controller cannot remove it."""
+        the controller cannot remove the broker."""
         self._controller.notice_dead(broker)
 
     # Clients
 
     @property
     def coordinator(self) -> Transactions:
-        """The transaction coordinator, as its clients see it."""
+        """The transaction coordinator, the decisions on transactions, and the attempts to write markers."""
         return self._clients.coordinator
 
     @property
@@ -272,9 +272,9 @@ class Cluster:
         return self._clients.outside
 
     def refresh_metadata(self, broker: int, producer: str = PRODUCER) -> None:
-        """A producer learns from a broker, which presumes to lead, that this broker leads. Errors: `ClusterError` if
-        the producer ignores the broker because it knows a later leader epoch, or if the broker does not run.
-        """
+        """A producer learns from a broker that believes itself the leader that this broker leads. Errors:
+        `ClusterError` if the producer ignores the broker because it knows a later leader epoch, or if the broker does
+        not run."""
         self._clients.producer(producer).learns_of_leader(self.leader_known_to(broker)[1])
 
     def produce(self, payload: str, broker: int, acks: Acks = Acks.ALL, producer: str = PRODUCER) -> int:
@@ -322,7 +322,7 @@ class Cluster:
         return self._clients.delete_records(broker, before_offset)
 
     def check_low_watermark(self, broker: int) -> None:
-        """A leader answers the DeleteRecords requests that it can answer now, as after each fetch of a follower."""
+        """A leader answers the DeleteRecords requests whose offset the low watermark has reached, as after a fetch."""
         running = self._broker(broker).running
         if running is not None:
             running.delete_records.try_complete()
@@ -371,9 +371,8 @@ class Cluster:
         return not self._quorum().has_session(broker) and not self._quorum().image.brokers[broker].is_fenced
 
     def may_register(self, broker: int) -> bool:
-        """Whether a broker can register a new process now without being fenced first: its session has ended, and the
-        broker is fenced already or registration does not fence (KAFKA-18106). Errors: `ClusterError` without KRaft.
-        """
+        """Whether a broker can register a new process now without being fenced first: its session has ended and, if
+        registering itself fences (KAFKA-18106), the broker is fenced already. Errors: `ClusterError` without KRaft."""
         quorum = self._quorum()
         is_fenced = quorum.image.brokers[broker].is_fenced
         return not quorum.has_session(broker) and (is_fenced or not quorum.fences_at_registration)
@@ -410,7 +409,7 @@ class Cluster:
         self._quorum().replication.change_min_insync_replicas(least)
 
     def write_cluster_min_insync_replicas(self) -> None:
-        """Set the cluster's min.insync.replicas; the topic keeps its own. Errors: `ClusterError` without KRaft."""
+        """Set the cluster's min.insync.replicas, not the topic's. Errors: `ClusterError` without KRaft."""
         self._quorum().replication.write_cluster_min_insync_replicas()
 
     def unregister(self, broker: int) -> None:
@@ -442,7 +441,7 @@ class Cluster:
 
     def deliver_together(self, late: int, other: int) -> None:
         """Two fetches of one follower reach its leader, which handles them in two threads: the fetch `late` finds that
-        the follower may join the ISR; the fetch `other` takes effect before the leader asks the controller. Errors:
+        the follower may join the ISR; the fetch `other` takes effect before the leader proposes the new ISR. Errors:
         `ClusterError` if one of the fetches is not in flight, the leader is down or frozen, or without KRaft."""
         broker = self._broker(int(self._network.look(late).destination))
         broker.kraft.handle_two_fetches(self._network.take(late), self._network.take(other))

@@ -44,7 +44,7 @@ class FetcherView:
 
 @dataclass(frozen=True)
 class LeadershipView:
-    """What a broker that presumes leadership knows of followers and of waiting requests. None: an unknown offset."""
+    """What a broker that believes it leads knows of followers and waiting requests. None: an unknown offset."""
 
     isr: frozenset[int]
     proposed_isr: frozenset[int] | None
@@ -148,8 +148,8 @@ class ControllerView:
 
 @dataclass(frozen=True)
 class ProducerView:
-    """One producer: its ids and epochs, the present one last; its records that have sequence numbers, each with all its
-    stamps; the latest leader epoch that it has heard of; and the highest acknowledged offset (-1: none).
+    """One producer: its identities (id, epoch), the present identity last; its records that have sequence numbers, each
+    with all its stamps; the latest leader epoch that it has heard of; and the highest acknowledged offset (-1: none).
     """
 
     name: str

@@ -79,7 +79,7 @@ ControllerRequest = AlterIsrRequest | BrokerHeartbeatRequest | AssignReplicasToD
 
 @dataclass(eq=False)
 class Broker(Part):
-    """A broker: its disk, and the process that runs on it, if any. Its processes are numbered 1, 2, 3, ... in turn."""
+    """A broker: its disk, and the process that runs on it, if any. A broker's processes have the numbers 1, 2, ..."""
 
     _number: int
     storage: Storage
@@ -161,8 +161,7 @@ class Broker(Part):
 
     def _shut_down(self) -> None:
         """Shut the process down cleanly: everything is flushed, the high watermark and the log start are checkpointed,
-        and the disk records a clean shutdown. (Left out: here Kafka saves the producers' state.)
-        """
+        and the disk records a clean shutdown. (Left out: Kafka also saves the producers' state at a clean shutdown.)"""
         log = self._must_move().log
         log.flush()
         log.checkpoint_high_watermark()
@@ -249,15 +248,15 @@ class Broker(Part):
                 raise AssertionError(f"{message} is not for a broker: this is a defect of the cluster")
 
     def disconnected_from_controller(self, request: int) -> None:
-        """The connection of the message `request` to the controller broke. If the message is an AlterIsr request, send
-        it again; if it is a heartbeat, give it up."""
+        """The connection to the controller that carried the message number `request` broke: send the message again if
+        it is an AlterIsr request; give it up if it is a heartbeat."""
         if self.running is not None:
             self.running.alter_isr.disconnected(request)
             if isinstance(self._controller, QuorumController):
                 self.kraft.end_heartbeat(request)
 
     def disconnected(self, source: int, request: int) -> None:
-        """The connection to broker `source`, from which this one fetches, broke: give up `request` if outstanding."""
+        """The connection to broker `source` broke: give up message `request` if a fetcher awaits the answer."""
         thread = self.running.fetchers.threads.get(source) if self.running else None
         if thread is not None and thread.outstanding == request:
             thread.disconnected()

@@ -189,10 +189,10 @@ class FetcherThread(Part):
         )
 
     def _listed(self, state: PartitionFetchState, sent: Outstanding, answer: ListOffsetsResponse) -> None:
-        """After a fetch out of range: truncate the log to the leader's log end if that is lower; otherwise ask for the
-        leader's log start, and if that is above this log's end, start an empty log there. Epochs are not compared. Drop
-        an answer to a request from an earlier assignment (in Kafka, a lock prevents it). Kafka: fetchOffsetAndTruncate;
-        fact sheet 2.5."""
+        """After a fetch out of range: if this log ends above the leader's log end, truncate it (halt, with
+        OUT_OF_RANGE_HALTS and without unclean elections); otherwise ask for the leader's log start, and if this log
+        ends below that, start an empty log there. Epochs are not compared. Drop an answer to a request from an earlier
+        assignment (in Kafka, a lock prevents this). Kafka: fetchOffsetAndTruncate; fact sheet 2.5."""
         if state is not sent.state:
             return
         if answer.error is not Errors.NONE:
@@ -245,15 +245,15 @@ class FetcherManager(Part):
 
     @property
     def threads(self) -> Mapping[int, FetcherThread]:
-        """The fetchers by source broker."""
+        """The fetchers, each under the number of its source broker."""
         return dict(self._threads)
 
     def start_over(self, leader: int, leader_epoch: int) -> None:
         """Follow the given leader from now on. Kafka: ReplicaManager.makeFollowers; fact sheet 3.3 and 3.4.
 
         In 0.10 the log is truncated to its high watermark at once. Later releases first ask the leader where the logs
-        diverge. Since 2.7 (ON_FETCH) the response to the fetch says where; only a log without any epoch is truncated
-        at once. (Kafka truncates such a log in the fetcher's thread, before the first fetch.)
+        diverge. Since 2.7 (ON_FETCH) the response to the fetch says where the logs diverge; only a log without any
+        epoch is truncated at once. (Kafka truncates such a log in the fetcher's thread, before the first fetch.)
         """
         if self._bug is not Bug.FETCHER_NOT_CLEARED:
             self.remove_fetcher()

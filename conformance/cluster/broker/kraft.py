@@ -53,9 +53,9 @@ class KraftPartition(Partition):
         return announced.partition_epoch > self.partition_epoch
 
     def take_assignment(self, record: PartitionRegistration) -> None:
-        """Take the assigned replicas from a record, unless this broker knows a higher partition epoch. A leader
-        forgets the removed followers, and does not know the offsets of added followers. Kafka: updateAssignmentAndIsr.
-        """
+        """Take the assigned replicas from a record, unless the record's partition epoch is below this broker's. A
+        leader forgets the followers that were removed, and begins with unknown offsets for those that were added.
+        Kafka: updateAssignmentAndIsr."""
         if record.partition_epoch < self.partition_epoch and self._bug is not Bug.OLD_RECORD_APPLIED:
             return
         self._replicas = frozenset(record.replicas)
@@ -68,14 +68,14 @@ class KraftPartition(Partition):
         self._min_insync_replicas = least
 
     def adopt_record(self, announced: LeaderAndIsr) -> None:
-        """Take a record of the same leader epoch: a leader adopts the record's ISR, and drops any pending proposal."""
+        """Take a record whose leader epoch is not new: a leader adopts the ISR in it, and drops a pending proposal."""
         self.partition_epoch = announced.partition_epoch
         if self.is_leader:
             self.isr_state = IsrState(announced.isr)
             self.maybe_increment_leader_high_watermark()
 
     def be_removed(self, partition_epoch: int) -> None:
-        """Delete the log, because the partition is no longer assigned to this broker. Kafka: Partition.delete."""
+        """Delete the log: from `partition_epoch` on, this broker is no replica. Kafka: Partition.delete."""
         self._role, self.leader, self.leader_epoch = Role.NONE, None, NO_EPOCH
         self.partition_epoch, self.isr_state, self._remote = partition_epoch, IsrState(), {}
         self._replicas, self.leader_epoch_start_offset = frozenset(), UNDEFINED_OFFSET
@@ -113,7 +113,7 @@ class KraftPartition(Partition):
         self.maybe_increment_leader_high_watermark()
 
     def _effective_min_isr(self) -> int:
-        """min.insync.replicas; since 3.7 at most the number of assigned replicas, with those being added or removed."""
+        """min.insync.replicas; since 3.7 at most the number of replicas, including those being added or removed."""
         if self._bug is Bug.MIN_ISR_OF_ALL_BROKERS:
             return self._min_insync_replicas
         return super()._effective_min_isr()
@@ -122,8 +122,8 @@ class KraftPartition(Partition):
         return super()._may_join_isr(follower) and self._is_eligible(follower)
 
     def _is_eligible(self, follower: int) -> bool:
-        """Whether the follower is active and (since 3.5) made its last fetch with its registered process, as far as
-        this broker has read the metadata log; always True where the release checks neither. Kafka:
+        """Whether the follower is active and (since 3.5) its last fetch came from its registered process, as far as
+        this broker has read the metadata log; always True in a release that checks neither. Kafka:
         isReplicaIsrEligible."""
         check, image = self._switches.BROKER_STATE_CHECK, self._metadata.image
         if check is BrokerStateCheck.NONE or image is None:
@@ -218,9 +218,9 @@ class KraftReplicaManager(ReplicaManager):
             self._enter_epoch(announced)
 
     def handle_fetch(self, message: Message, request: FetchRequest) -> None:
-        """Handle a follower's fetch. If, as far as the leader has read the metadata log, the sender is no follower, or
-        has started a newer process since, the leader refuses, and the sender retries. Kafka: followerReplicaOrThrow.
-        """
+        """Handle a follower's fetch. The leader refuses the fetch, and the sender retries, if by the metadata that the
+        leader has read the sender is no follower, or the fetch is from an earlier process than the sender's registered
+        one. Kafka: followerReplicaOrThrow."""
         partition, follower = self._partition, self._follower(message)
         error = partition.error_for_epoch(request.current_leader_epoch)
         if partition.is_fetch_of_earlier_process(follower, message.source_process):
@@ -234,8 +234,8 @@ class KraftReplicaManager(ReplicaManager):
 
     def handle_two_fetches(self, late: Message, other: Message) -> None:
         """Handle two fetches of one follower in two threads: the fetch `late` finds that the follower may join the ISR,
-        and the fetch `other` takes effect before the leader asks the controller. Only `other` is answered. KAFKA-15221.
-        """
+        and the fetch `other` takes effect before the leader proposes the new ISR. Only `other` is answered.
+        KAFKA-15221."""
         assert isinstance(late.payload, FetchRequest)
         assert isinstance(other.payload, FetchRequest)
         follower, request = self._follower(late), other.payload

@@ -1,4 +1,4 @@
-"""The base class of the parts of a broker's process, with what every part uses: the clock and the configuration."""
+"""The base class of the parts of a broker's process; it holds what every part uses: the clock and the configuration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The partition on one broker: its role, what the leader knows of its followers, and how it changes the ISR.
+"""The partition on one broker: its role, what the leader knows of its followers, and how the leader changes the ISR.
 
 Source: fact sheet, sections 2.3, 2.4, 3, 4; Kafka: Partition, Replica, IsrState, AlterIsrManager (ZkIsrManager,
 DefaultAlterIsrManager).
@@ -66,7 +66,7 @@ Answered = Callable[[AlterIsrResponse], None]
 
 @dataclass(frozen=True)
 class IsrState:
-    """The committed ISR as far as the leader knows it, and the proposed ISR (None if no proposal is unanswered)."""
+    """The committed ISR as far as the leader knows it, and the proposed ISR (None if no proposal awaits its answer)."""
 
     isr: frozenset[int] = frozenset()
     proposed: frozenset[int] | None = None
@@ -84,9 +84,9 @@ class IsrState:
         return self.proposed if rule is MaximalIsr.PROPOSED else self.isr | self.proposed
 
     def is_answered_by(self, pending: IsrState, response: AlterIsrResponse, epochs: tuple[int, int]) -> bool:
-        """Whether the leader may apply `response` to this state: the state is unchanged since the proposal (`pending`),
-        and the response has the leader epoch and at least the partition epoch of `epochs`, or the error
-        INELIGIBLE_REPLICA. Sheet 4.3."""
+        """Whether the leader may apply `response` to this state: this state is still `pending`, the state of the
+        proposal, and the response either has the error INELIGIBLE_REPLICA, or the leader epoch in `epochs` and no lower
+        partition epoch. `epochs`: the leader's (leader epoch, partition epoch). Sheet 4.3."""
         leader_epoch, partition_epoch = epochs
         is_current = response.leader_epoch == leader_epoch and response.partition_epoch >= partition_epoch
         return self is pending and (response.error is Errors.INELIGIBLE_REPLICA or is_current)
@@ -100,7 +100,7 @@ class ZkIsrManager:
         self._write_isr = write_isr
 
     def submit(self, proposal: AlterIsrRequest, answered: Answered) -> bool:
-        """Write the ISR in ZooKeeper, call `answered`, and return True; return False if the write is refused."""
+        """Write the ISR in ZooKeeper, call `answered`, return True; if the write is refused, only return False."""
         written = self._write_isr(self._broker, proposal.leader_epoch, proposal.isr)
         if written is None:
             return False
@@ -120,7 +120,7 @@ class AlterIsrManager:
         self._submitted: tuple[AlterIsrRequest, Answered] | None = None
 
     def submit(self, proposal: AlterIsrRequest, answered: Answered) -> bool:
-        """Send the proposal, unless an earlier one is unanswered; returns whether it was sent."""
+        """Send the proposal, unless an earlier proposal is unanswered; returns whether `proposal` was sent."""
         if self._submitted is not None and self._bug is not Bug.SECOND_ALTER_ISR_SENT:
             return False
         self._submitted = (proposal, answered)
@@ -183,7 +183,7 @@ class Partition(Part):
 
     @property
     def remote(self) -> Mapping[int, ReplicaState]:
-        """On a leader: what it knows of each follower; empty otherwise."""
+        """What a leader knows of each follower, by the follower's number; empty on a broker that does not lead."""
         return dict(self._remote)
 
     @property
@@ -200,9 +200,10 @@ class Partition(Part):
         """Accept leadership in a new epoch. Kafka: Partition.makeLeader; fact sheet 3.1.
 
         The followers' offsets are unknown, unless this broker led before and REMOTE_OFFSETS_KEPT_BY_REELECTED_LEADER is
-        on: then the broker keeps the offsets that it knew. It does not truncate its log, and tries to advance its high
-        watermark at once. A high watermark outside the log is set to the log start: Kafka 2.1 reads the log at the high
-        watermark (convertHWToLocalOffsetMetadata). Older releases set it to -1, later ones keep it inside the log.
+        on: then the broker keeps the offsets that it knew. The broker does not truncate its log, and tries to advance
+        the high watermark at once. A high watermark outside the log is set to the log start: Kafka 2.1 reads the log at
+        the high watermark (convertHWToLocalOffsetMetadata). Older releases set it to -1, later ones keep it inside the
+        log.
         """
         if self._bug is Bug.LEADER_TRUNCATES_ON_ELECTION and not self.is_leader:
             self.log.truncate_to(self.log.high_watermark)
@@ -256,8 +257,8 @@ class Partition(Part):
         self.maybe_increment_leader_high_watermark()
 
     def error_for_epoch(self, current_leader_epoch: int | None) -> Errors:
-        """The error with which a request of this leader epoch (None: without an epoch) is refused; NONE if it is
-        accepted. Fact sheet 2.2."""
+        """The error with which this broker refuses a request that carries this leader epoch (None: the request carries
+        no epoch); NONE if the request is accepted. Fact sheet 2.2."""
         if current_leader_epoch is not None:
             if current_leader_epoch < self.leader_epoch and self._bug is not Bug.STALE_FETCHES_COUNTED:
                 return Errors.FENCED_LEADER_EPOCH
@@ -298,8 +299,8 @@ class Partition(Part):
         self._remote[follower] = new
 
     def maybe_shrink_isr(self) -> frozenset[int]:
-        """Remove all out-of-sync followers from the ISR, or propose their removal. Returns these followers; none if the
-        removal cannot be written or proposed now. Fact sheet 4.1."""
+        """Remove all out-of-sync followers from the ISR, or propose their removal. Returns these followers; the empty
+        set if the removal cannot be written or proposed now. Fact sheet 4.1."""
         if not self.is_leader or self.isr_state.is_inflight:
             return frozenset()
         isr = self.isr_state.isr
@@ -347,8 +348,8 @@ class Partition(Part):
         return self._remote[follower].is_caught_up(*now)
 
     def _propose(self, isr: frozenset[int]) -> bool:
-        """Propose an ISR, which is pending until it is answered. Returns True if it was proposed; False, with the ISR
-        unchanged, if the write is refused or an earlier proposal is unanswered. Kafka: sendAlterIsr."""
+        """Propose an ISR, which is pending until it is answered. Returns True if the ISR was proposed; False, with the
+        state unchanged, if the write is refused or an earlier proposal is unanswered. Kafka: sendAlterIsr."""
         committed = self.isr_state
         self.isr_state = pending = replace(committed, proposed=isr)
         epochs = ((each, self._remote[each].broker_epoch) for each in sorted(isr & {*self._remote}))

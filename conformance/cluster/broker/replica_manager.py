@@ -1,8 +1,8 @@
-"""Requests to one broker as leader, and its purgatories: waiting produce requests, parked fetches, pending deletions.
+"""How one broker answers requests, and its purgatories: waiting produce requests, parked fetches, pending deletions.
 
 A fetch that finds no new records is parked for replica.fetch.wait.max.ms. When records arrive, the fetch does not
 complete in the same event, but when its timer is fired: in Kafka another thread completes it, after the append has
-released its lock. A DeleteRecords request is answered when every live replica has moved its log start.
+released its lock. A DeleteRecords request is answered when every live replica's log start has reached the offset.
 
 Consumers read below the high watermark of the broker from which they fetch; with read_committed, below its last stable
 offset. Followers refuse consumers, unless fetching from followers is on (KIP-392): then followers serve them, and a
@@ -146,9 +146,9 @@ class ConsumerRequests:
         self._reply(message, ListOffsetsResponse(error, request.kind, -1 if error is not Errors.NONE else offset))
 
     def _is_served_by(self, rack: int | None, position: int) -> bool:
-        """Whether the consumer is to read from the follower in its rack: consumers may fetch from followers, and this
-        leader knows `position` to be in the follower's log and, with READ_REPLICA_IN_ISR, the follower in the ISR.
-        (Left out: Kafka's leader does not send a consumer to a broker that the leader believes dead.)"""
+        """Whether the consumer is to read from the follower in its rack: consumers may fetch from followers, and as far
+        as this leader knows, `position` is in the follower's log and, with READ_REPLICA_IN_ISR, the follower is in the
+        ISR. (Left out: Kafka's leader does not send a consumer to a broker that the leader believes dead.)"""
         follower = self._partition.remote.get(rack) if rack is not None and self._settings.follower_fetching else None
         if follower is None or follower.log_end_offset is None:
             return False
@@ -171,7 +171,7 @@ Reply = Callable[[Message, Payload], None]
 
 @dataclass(frozen=True)
 class DelayedProduce:
-    """An acks=all request that waits for the high watermark to reach `required_offset`. Times in ms."""
+    """An acks=all request that waits for the high watermark to reach `required_offset`, until `deadline` (in ms)."""
 
     request: Message
     send: int
@@ -222,7 +222,7 @@ class ReplicaManager(Part):
         return dict(self._fetches)
 
     def become_leader_or_follower(self, announced: LeaderAndIsr) -> None:
-        """Apply the announcement if its leader epoch is newer. Kafka: ReplicaManager.becomeLeaderOrFollower."""
+        """Apply the announcement if its leader epoch is above this broker's. Kafka: becomeLeaderOrFollower."""
         if announced.leader_epoch > self._partition.leader_epoch or self._bug is Bug.STALE_METADATA_APPLIED:
             self._enter_epoch(announced)
 
@@ -241,8 +241,8 @@ class ReplicaManager(Part):
         self._give_up_what_waits()
 
     def _give_up_what_waits(self) -> None:
-        """Refuse the parked fetches of other leader epochs; unless this broker leads, refuse also the produce requests
-        that wait for the high watermark."""
+        """Refuse the parked fetches that `Partition.error_for_epoch` refuses now; unless this broker leads, refuse also
+        the produce requests that wait for the high watermark."""
         for follower in list(self._fetches):
             if self._error_of(self._fetches[follower]) is not Errors.NONE:
                 self._complete_fetch(follower)
@@ -252,7 +252,7 @@ class ReplicaManager(Part):
                 self._reply(each.request, ProduceResponse(each.send, Errors.NOT_LEADER_OR_FOLLOWER))
 
     def handle_produce(self, message: Message, request: ProduceRequest) -> None:
-        """Append, and answer according to acks. Kafka: ReplicaManager.appendRecords; fact sheet 5.1 and 5.3."""
+        """Append the batch; answer as `request.acks` demands. Kafka: ReplicaManager.appendRecords; sheet 5.1, 5.3."""
         partition, producers = self._partition, self._partition.log.producers
         if not partition.is_leader:
             self._answer_produce(message, request, Errors.NOT_LEADER_OR_FOLLOWER)
@@ -353,7 +353,7 @@ class ReplicaManager(Part):
         return removed
 
     def expire_produces(self) -> int:
-        """Answer REQUEST_TIMED_OUT to produce requests that waited too long; return their number. Records stay."""
+        """Answer REQUEST_TIMED_OUT to produce requests that waited too long; return how many. Their records stay."""
         expired = [each for each in self._produces if self._clock.now >= each.deadline]
         self._produces = [each for each in self._produces if self._clock.now < each.deadline]
         for each in expired:

@@ -58,7 +58,7 @@ class OutsideClients:
         return ((request, broker) for request, (broker, _) in list(self._awaited.items()))
 
     def ask(self, broker: int, request: ConsumerRequest, answered: Answered) -> None:
-        """Send a consumer's request to a broker; `answered` takes the response."""
+        """Send a consumer's request to a broker; `answered` is called with the response."""
         self._awaited[self._network.send(OUTSIDE, broker, request)] = broker, answered
 
     def produce(
@@ -70,7 +70,7 @@ class OutsideClients:
         records: int,
         answered: Answered,
     ) -> None:
-        """Send a producer's batch to a broker; with acks=0 there is no response."""
+        """Send a producer's batch to a broker; with acks=0 there is no response, and `answered` is never called."""
         sent = self._network.send(OUTSIDE, broker, ProduceRequest(next(self._numbers), payload, acks, stamp, records))
         if acks is not Acks.NONE:
             self._awaited[sent] = broker, answered
@@ -80,7 +80,7 @@ class OutsideClients:
         self._settle(message.in_reply_to, message.payload)
 
     def disconnected(self, request: int) -> None:
-        """The connection of this request broke: pass None to the function that waits for the response."""
+        """The connection of this request broke: call the function that waits for the response, with None."""
         self._settle(request, None)
 
     def _settle(self, request: int | None, payload: Payload | None) -> None:

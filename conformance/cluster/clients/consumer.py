@@ -1,9 +1,9 @@
 """A consumer of the partition: its position, and the records that it has read.
 
-A consumer that learns of a leader asks it where the epoch of the last record read ends, and returns to the common
-prefix (KIP-320; POSITION_CHECK). A position that does not exist at the leader is reset as auto.offset.reset says; if it
-does not exist at a follower, the consumer leaves that follower instead (KIP-392). Source: fact sheet, sections 6.4 and
-7; Kafka: CompletedFetch, SubscriptionState.
+A consumer that learns of a leader asks it where the epoch of the last record read ends, and moves back to that end if
+the end is below the position (KIP-320; POSITION_CHECK). A position that does not exist at the leader is reset as
+auto.offset.reset says; if it does not exist at a follower, the consumer leaves that follower instead (KIP-392). Source:
+fact sheet, sections 6.4 and 7; Kafka: CompletedFetch, SubscriptionState.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Consumer:
 
     @property
     def leader_epoch(self) -> int:
-        """The leader epoch that the consumer knows; 0 before KIP-320 (switch POSITION_CHECK)."""
+        """The newest leader epoch that the consumer knows; 0 before KIP-320 (switch POSITION_CHECK)."""
         return self._leader_epoch if self._checks_position else 0
 
     @property
@@ -80,8 +80,8 @@ class Consumer:
         return self._network.send(self.name, broker, request)
 
     def learns_of_leader(self, leader: int, leader_epoch: int) -> None:
-        """Take metadata: fetch from this leader, and no longer from a follower; validate the position. Metadata without
-        a newer leader epoch are ignored (since KIP-320). Kafka: maybeValidatePosition."""
+        """Handle metadata: fetch from this leader, and no longer from a follower; validate the position. Metadata
+        without a newer leader epoch are ignored (since KIP-320). Kafka: maybeValidatePosition."""
         if self._checks_position:
             if self._leader is not None and leader_epoch <= self._leader_epoch:
                 return
@@ -102,9 +102,8 @@ class Consumer:
     def receive_offset(
         self, request: int | None, response: OffsetsForLeaderEpochResponse | ListOffsetsResponse
     ) -> None:
-        """Handle an answer about offsets; drop it if a later request was sent. Kafka: maybeCompleteValidation,
-        OffsetFetcher.resetPositionIfNeeded.
-        """
+        """Handle an answer about offsets; drop the answer if a later request was sent. Kafka: maybeCompleteValidation,
+        OffsetFetcher.resetPositionIfNeeded."""
         if request != self._asked or response.error is not Errors.NONE:
             return
         self._asked = None

@@ -28,7 +28,7 @@ from isrcheck.conformance.cluster.network.records import ProducerStamp
 
 @dataclass(frozen=True)
 class Sent:
-    """A produce request that the producer has sent, and what the producer knows of its outcome."""
+    """A produce request that the producer has sent, and what the producer knows of the request's outcome."""
 
     number: int
     """The number of this request among the producer's requests, from 0."""
@@ -50,7 +50,7 @@ class Sent:
 
     @property
     def is_acknowledged(self) -> bool:
-        """Whether the producer knows that the record is written, as far as `acks` promises it."""
+        """Whether a response without an error has arrived: the record is written, as safely as `acks` demands."""
         return self.outcome is Errors.NONE
 
     @property
@@ -147,8 +147,8 @@ class Producer:
 
     @property
     def numbered(self) -> tuple[tuple[str, tuple[tuple[int, ProducerStamp], ...]], ...]:
-        """Every record with a sequence number, in order of sending: its payload, and its stamps as pairs of an index in
-        `identities` and the stamp."""
+        """Every record with a sequence number, in order of sending: its payload, and its stamps as pairs (index in
+        `identities`, stamp)."""
         return tuple((each.payload, tuple(each.stamps.items())) for _, each in sorted(self._numbered.items()))
 
     @property
@@ -166,8 +166,8 @@ class Producer:
         return self._identities[-1].producer_id
 
     def learns_of_leader(self, leader_epoch: int) -> None:
-        """Receive metadata about the leader. Kafka: Metadata.updateLastSeenEpochIfNewer; not in the fact sheet. Errors:
-        with STALE_METADATA_IGNORED (KAFKA-7738), `ClusterError` if the producer knows a later leader epoch."""
+        """Receive metadata with the leader's epoch. Kafka: Metadata.updateLastSeenEpochIfNewer; not in the fact sheet.
+        Errors: with STALE_METADATA_IGNORED (KAFKA-7738), `ClusterError` if the producer knows a later leader epoch."""
         if self._switches.STALE_METADATA_IGNORED:
             if leader_epoch < self.leader_epoch:
                 raise ClusterError(
@@ -178,7 +178,7 @@ class Producer:
     def begin_transaction(self) -> None:
         """Make all further records transactional; the producer has to be idempotent from its first record on (KIP-98).
 
-        Errors: `ClusterError` if it has sent records without idempotence, or is in a transaction.
+        Errors: `ClusterError` if the producer has sent records without idempotence, or is in a transaction.
         """
         if self._sent and not self._idempotent:
             raise ClusterError(f"producer {self.name}: transactions need idempotence; set `idempotent`")
@@ -215,7 +215,7 @@ class Producer:
         return number
 
     def resend(self, number: int, broker: int) -> int:
-        """Send the record of an earlier request again, with its present sequence; returns the new request's number.
+        """Send the record of request `number` again, with its present sequence; returns the new request's number.
 
         Errors: `ClusterError` for an unknown number, an acknowledged record, or more than `retries` attempts.
         """

@@ -76,7 +76,7 @@ class MaximalIsr(Enum):
 
 
 class EpochCacheAssign(Enum):
-    """How the leader-epoch cache handles an entry that conflicts with its last entries. Fact sheet 1.4, KAFKA-7415."""
+    """How the leader-epoch cache adds an entry that conflicts with the last entries. Fact sheet 1.4, KAFKA-7415."""
 
     APPEND_ONLY = "APPEND_ONLY"
     REPLACE_CONFLICTING = "REPLACE_CONFLICTING"
@@ -130,8 +130,8 @@ class UnknownProducer(Enum):
 class Verification(IntEnum):
     """What a leader asks the transaction coordinator before the first append of a transaction. Fact sheet 6.5, KIP-890.
 
-    PART_1: whether the transaction contains the partition. TV2: to add the partition; every transaction then ends with
-    an epoch of its own.
+    PART_1: the leader asks whether the transaction contains the partition. TV2: the leader asks the coordinator to add
+    the partition; and every transaction ends with a new epoch of the producer.
     """
 
     OFF = 0

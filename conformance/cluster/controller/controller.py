@@ -119,7 +119,7 @@ class Controller:
     def elect(self, kind: Election, candidate: int) -> None:
         """Make a running replica the leader in a new epoch, and announce it.
 
-        A fail-over replaces the leader, which may be dead or alive, and removes it from the ISR. A preferred election
+        A fail-over replaces the leader, dead or alive, and removes the former leader from the ISR. A preferred election
         keeps the ISR. An unclean election makes the candidate the only member of the ISR. Errors: `ClusterError` if the
         candidate cannot win an election of this kind.
         """

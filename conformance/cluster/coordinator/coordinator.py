@@ -129,7 +129,7 @@ class Write:
 
 
 class HighWatermarkListener:
-    """Hears of each new high watermark of the partition; `noted`: the newest if it is not handled yet, otherwise None.
+    """Hears of each new high watermark of the partition; `noted`: the newest one, until the coordinator handles it.
 
     Until KAFKA-20634 is repaired, the listener keeps listening while its broker is a follower.
     """
@@ -204,7 +204,7 @@ class CoordinatorContext:
 
     def flush(self) -> None:
         """Append the open batch; if the broker does not lead, answer the writes of the batch with an error. Raises
-        OutOfSyncError if the log then ends elsewhere than expected. Errors: `ClusterError` if there is no open batch.
+        OutOfSyncError if the log then ends at an unexpected offset. Errors: `ClusterError` if there is no open batch.
         Kafka: flushCurrentBatch."""
         if not self._batch:
             raise ClusterError("the coordinator has no open batch to flush")
@@ -234,8 +234,9 @@ class CoordinatorContext:
             write.respond(error)
 
     def handle_high_watermark(self) -> None:
-        """Answer the writes up to the high watermark that the listener noted, unless it is beyond what this coordinator
-        wrote. Kafka: HighWatermarkUpdate, updateLastCommittedOffset. Errors: `ClusterError` if none is noted."""
+        """Answer the writes up to the high watermark that the listener noted, unless that is beyond the last record
+        that this coordinator wrote. Kafka: HighWatermarkUpdate, updateLastCommittedOffset. Errors: `ClusterError` if no
+        high watermark is noted."""
         offset, self.listener.noted = self.listener.noted, None
         if offset is None:
             raise ClusterError("the coordinator has no new high watermark to handle")
@@ -338,7 +339,7 @@ class CoordinatorRuntime:
             self._queue.append(Event(EventKind.LOAD, context.epoch))
 
     def handle_high_watermark(self) -> None:
-        """Handle the high watermark that the coordinator has noted. Errors: `ClusterError` if it has noted none."""
+        """Handle the high watermark that the coordinator has noted. Errors: `ClusterError` if there is none."""
         self._active().handle_high_watermark()
 
     def _load(self, epoch: int) -> None:

@@ -65,7 +65,7 @@ class CoordinatedCluster(Cluster):
         self._coordinators[0].handle_event()
 
     def coordinator_of(self, broker: int) -> CoordinatorRuntime:
-        """The coordinator of a broker's process. Errors: `ClusterError` if none runs."""
+        """The coordinator of a broker's process. Errors: `ClusterError` if no process runs."""
         if not self.process_of(broker):
             raise ClusterError(f"broker {broker} does not run, so it has no coordinator; restart it first")
         return self._coordinators[broker]

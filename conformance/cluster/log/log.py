@@ -64,7 +64,7 @@ class Log:
 
     @property
     def latest_epoch(self) -> int:
-        """The last epoch in the leader-epoch cache; -1 if it is empty."""
+        """The last epoch in the leader-epoch cache; -1 if the cache is empty."""
         return self._epochs.latest_epoch
 
     @property
@@ -83,7 +83,7 @@ class Log:
         return tuple(self._records[first : max(first, end - self._base_offset)])
 
     def aborted_transactions(self, start: int, end: int) -> tuple[AbortedTransaction, ...]:
-        """The aborted transactions that overlap a range of offsets. Fact sheet 6.4; Kafka: collectAbortedTxns."""
+        """The aborted transactions that overlap [`start`, `end`). Fact sheet 6.4; Kafka: collectAbortedTxns."""
         return tuple(each for each in self.producers.aborted if each.last_offset >= start and each.first_offset < end)
 
     def end_offset_for(self, leader_epoch: int) -> EpochEndOffset:
@@ -91,8 +91,8 @@ class Log:
         return self._epochs.end_offset_for(leader_epoch, self.log_end_offset)
 
     def offset_truncation_state(self, leader_epoch: int, end_offset: int) -> tuple[int, bool]:
-        """The offset to which a follower truncates this log if the epoch ends at `end_offset` in its leader's log; and
-        whether the two logs then agree. Kafka: AbstractFetcherThread.getOffsetTruncationState; fact sheet 3.4, G2.
+        """The offset to which a follower truncates this log if `leader_epoch` ends at `end_offset` in its leader's log;
+        and whether the two logs then agree. Kafka: AbstractFetcherThread.getOffsetTruncationState; fact sheet 3.4, G2.
         """
         own = self.end_offset_for(leader_epoch)
         if own.end_offset == UNDEFINED_OFFSET:

@@ -37,7 +37,7 @@ class VerificationGuards:
         return self._guards.setdefault(producer_id, next(self._numbers))
 
     def allows(self, producer_id: int, guard: int | None) -> bool:
-        """Whether this is the producer's present guard. Kafka: batchMissingRequiredVerification."""
+        """Whether `guard` is the producer's present guard. Kafka: batchMissingRequiredVerification."""
         return guard is not None and self._guards.get(producer_id) == guard
 
     def clear(self, producer_id: int) -> None:
@@ -183,9 +183,9 @@ class ProducerStateManager:
     def refusal_of_marker(self, stamp: ProducerStamp, coordinator_epoch: int = 0) -> Errors:
         """The error for a transaction marker; NONE if it may be appended. Kafka: appendEndTxnMarker.
 
-        A marker is refused if its producer epoch or coordinator epoch is too old. With KIP-1228, its producer epoch has
-        to be new, except for a repeated marker since KAFKA-19999, which is appended again, and since KAFKA-20090 for
-        the marker of a producer that has the highest epoch. Fact sheet 6.2, 8.23.
+        A marker is refused if its producer epoch or coordinator epoch is too old. With KIP-1228, a marker with the
+        producer epoch in the log is refused as well, except for a repeated marker since KAFKA-19999, which is appended
+        again, and since KAFKA-20090 for the marker of a producer that has the highest epoch. Fact sheet 6.2, 8.23.
         """
         entry = self._entries.get(stamp.producer_id)
         if entry is None:

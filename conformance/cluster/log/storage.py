@@ -161,7 +161,7 @@ class FileStorage:
         self._segments[base].append(len(line))
 
     def truncate(self, offset: int) -> None:
-        """Remove the records at or above an offset, and the segments that begin there or above, except the first."""
+        """Remove the records at or above an offset, and the segments, except the first, that begin there or above."""
         first = min(self._segments)
         for base in [each for each in self._segments if each >= offset and each != first]:
             with _said_clearly(self._segment(base)):

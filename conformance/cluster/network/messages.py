@@ -292,7 +292,7 @@ class AlterIsrRequest(Payload):
     broker_epochs: tuple[tuple[int, int], ...] = ()
 
     def broker_epoch_of(self, broker: int) -> int | None:
-        """The number of the follower's process that last sent this leader a request; None if no process has."""
+        """The number of the follower's process that last sent the leader a request; None if the leader got none."""
         return dict(self.broker_epochs).get(broker)
 
 
@@ -387,7 +387,7 @@ class BrokerHeartbeatResponse(Payload):
 
 @dataclass(frozen=True)
 class AssignReplicasToDirsRequest(Payload):
-    """A broker reports the log directory of its replica; the controller knows a different one. KIP-858."""
+    """A broker reports its replica's log directory; the controller has recorded a different directory. KIP-858."""
 
 
 @dataclass(frozen=True)

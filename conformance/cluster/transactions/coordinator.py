@@ -4,10 +4,10 @@ In:  requests, each with a function that takes the answer; the time; answers to 
      preceding coordinator.
 Out: answers, at once or when a transition is durable; WriteTxnMarkers requests; transitions in the coordinator's log.
 
-The state of a transactional id is a value: the coordinator takes a transition by replacing it. A transition is appended
-to the log, and takes effect once the append is replicated; until then every other request for that id is refused
-(CONCURRENT_TRANSACTIONS). If a partition refuses a marker, the unsent markers of that transaction are cancelled, and
-the transaction stays as it is: only another coordinator sends the markers again.
+The state of a transactional id is a value: the coordinator takes a transition by replacing this value. A transition is
+appended to the log, and takes effect once the append is replicated; until then every other request for that id is
+refused (CONCURRENT_TRANSACTIONS). If a partition refuses a marker, the unsent markers of that transaction are
+cancelled, and the transaction stays as it is: only another coordinator sends the markers again.
 
 `Cluster` and `TransactionalCluster` use the same coordinator. Left out: a failed append to the coordinator's log
 without a fail-over; the expiry of unused ids (Dead); PrepareEpochFence, which is never in the log. Source: fact sheet,
@@ -93,9 +93,9 @@ class TransactionMetadata:
 
     def initialised(self, timeout: int, expected_epoch: int = NO_EPOCH) -> TransactionMetadata | Errors:
         """The state after an InitProducerId without an open transaction. `expected_epoch` is the epoch that the request
-        names. If it is the present epoch or none, the state has the next epoch; if it is the preceding epoch, the
-        present one, because the answer to an earlier request was lost (KIP-360). Otherwise return PRODUCER_FENCED.
-        Kafka: prepareIncrementProducerEpoch."""
+        names. If the request names the present epoch or none, the state has the next epoch. If it names the preceding
+        epoch, the state keeps the present epoch, because an earlier answer was lost (KIP-360). Otherwise return
+        PRODUCER_FENCED. Kafka: prepareIncrementProducerEpoch."""
         if expected_epoch not in (NO_EPOCH, self.producer_epoch):
             is_retry = expected_epoch == self.last_producer_epoch
             return self._empty(timeout, self.producer_epoch, expected_epoch) if is_retry else Errors.PRODUCER_FENCED
@@ -143,8 +143,8 @@ class TransactionMetadata:
         )
 
     def text(self, *, has_other_ids: bool = True) -> str:
-        """The value of a record in the coordinator's log. `has_other_ids`: with the next and the previous producer id,
-        which are left out up to 4.3 (KAFKA-20310). Kafka: TransactionLog.valueToBytes."""
+        """The value of a record in the coordinator's log. `has_other_ids`: include the next and the previous producer
+        id, which Kafka leaves out up to 4.3 (KAFKA-20310). Kafka: TransactionLog.valueToBytes."""
         value = asdict(self) | {"state": self.state.value, "partitions": sorted(self.partitions)}
         if not has_other_ids:
             value |= {"next_producer_id": NO_ID, "previous_producer_id": NO_ID}
@@ -176,7 +176,7 @@ Durable = Callable[[], None]
 
 @dataclass(frozen=True)
 class PendingTransition:
-    """A transition that is in the log and not replicated yet; `offset` is that of its record."""
+    """A transition that is in the log and not replicated yet; `offset` is the offset of its record."""
 
     offset: int
     metadata: TransactionMetadata
@@ -267,13 +267,13 @@ class TransactionMarkerChannelManager:
 
     @property
     def sent(self) -> Mapping[int, TxnMarker]:
-        """The markers whose partitions have not answered, by the number of the request."""
+        """The markers whose partitions have not answered, by the number of the message with the marker."""
         return dict(self._sent)
 
     @property
     def cancelled(self) -> frozenset[str]:
-        """The decided transactions that wait for no partition: one has refused its marker, or all have answered and the
-        end of the transaction is not durable yet."""
+        """The decided transactions that wait for no partition: a partition has refused its marker, or all have answered
+        and the end of the transaction is not durable yet."""
         return frozenset(self._answered.keys() - self._unanswered.keys())
 
     @property
@@ -282,7 +282,7 @@ class TransactionMarkerChannelManager:
         return frozenset(self._given_up)
 
     def answered(self, transactional_id: str) -> frozenset[str]:
-        """The partitions that have the marker of the transaction that is being ended."""
+        """The partitions that have confirmed the marker of the decided transaction of `transactional_id`."""
         return frozenset(self._answered.get(transactional_id, ()))
 
     def add(self, transactional_id: str, metadata: TransactionMetadata, coordinator_epoch: int) -> None:
@@ -330,8 +330,8 @@ class TransactionMarkerChannelManager:
             self._queued.append(marker)
 
     def next_complete(self) -> str | None:
-        """Return the id of a transaction whose partitions have all answered, each transaction only once; None if there
-        is no such transaction. Kafka: maybeWriteTxnCompletion."""
+        """Return the transactional id of a transaction whose partitions have all answered, and stop waiting for them;
+        None if there is no such transaction. Kafka: maybeWriteTxnCompletion."""
         for transactional_id, unanswered in self._unanswered.items():
             is_enough = self._bug is TransactionBug.COMPLETE_AFTER_FIRST_MARKER and self._answered[transactional_id]
             if transactional_id not in self._given_up and (not unanswered or is_enough):

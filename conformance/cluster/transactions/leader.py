@@ -3,11 +3,11 @@
 In:  produce and marker requests; the coordinator's answers; the followers' progress.
 Out: answers; questions to the coordinator; what a read_committed reader receives.
 
-One log stands for all replicas: `replicate` lets the followers fetch everything. An answer of the coordinator is taken
-in one event, and the record is appended in another event, as in Kafka, where another thread appends it. The group
-coordinator appends the offsets of a transaction to their partition: they have no sequence numbers, and 3.6 does not
-verify them (KAFKA-15449). If a request is repeated, Kafka appends these offsets twice; here the second request
-is recognised. Source: fact sheet, sections 5.1, 5.3, 6.2 to 6.5; Kafka: ReplicaManager,
+One log stands for all replicas: `replicate` lets the followers fetch everything. An answer of the coordinator is
+handled in one event, and the record is appended in another event, as in Kafka, where another thread appends it. The
+group coordinator appends the offsets of a transaction to their partition: they have no sequence numbers, and 3.6 does
+not verify them (KAFKA-15449). If a request is repeated, Kafka appends these offsets twice; here the second request is
+recognised. Source: fact sheet, sections 5.1, 5.3, 6.2 to 6.5; Kafka: ReplicaManager,
 UnifiedLog.analyzeAndValidateProducerState, KIP-890.
 """
 
@@ -123,7 +123,7 @@ class TransactionLeader:
         )
 
     def handle_produce(self, message: Message, request: ProduceRequest) -> None:
-        """Append a record; with TXN_VERIFY, ask the coordinator first if it begins a transaction here (KIP-890)."""
+        """Append a record; with TXN_VERIFY, ask the coordinator before the first record of a transaction (KIP-890)."""
         assert request.stamp is not None
         if not self._verifies or self.log.producers.is_ongoing(request.stamp):
             self._append(message, request, None)
@@ -140,7 +140,7 @@ class TransactionLeader:
         self._asked[self._network.send(self.number, self._coordinator, question)] = Verifying(message, request, guard)
 
     def receive(self, message: Message, answer: AddPartitionsToTxnResponse) -> None:
-        """Take the coordinator's answer: the record is refused, or can be appended."""
+        """Handle the coordinator's answer: after NONE, the record can be appended; after an error, it is refused."""
         verifying = self._asked.pop(message.in_reply_to or 0, None)
         if verifying is None:
             return
@@ -150,8 +150,8 @@ class TransactionLeader:
             self._reply(verifying.message, ProduceResponse(verifying.request.send, answer.error))
 
     def disconnected(self, question: int) -> None:
-        """Give up a question that the coordinator does not answer: the producer gets a retriable error. Kafka:
-        AddPartitionsToTxnManager."""
+        """Give up the message `question`, which the coordinator does not answer: the producer gets a retriable error.
+        Kafka: AddPartitionsToTxnManager."""
         verifying = self._asked.pop(question)
         self._reply(verifying.message, ProduceResponse(verifying.request.send, Errors.NOT_ENOUGH_REPLICAS))
 

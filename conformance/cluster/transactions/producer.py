@@ -113,7 +113,7 @@ class TransactionalProducer:
         )
 
     def begin_transaction(self, payload: str) -> None:
-        """Read the input at the application's position, and begin to process it; `payload` names the output."""
+        """Begin to process the input at the application's position; the output's payload begins with `payload`."""
         self._must_be(Phase.READY)
         text = f"{payload}{OF_INPUT}{self.position}"
         self.transactions.append(Transaction(text, self.producer_id, self.producer_epoch, self.position))
@@ -168,7 +168,7 @@ class TransactionalProducer:
         self._ask(InitProducerIdRequest(self._transactional_id, TIMEOUT, self.producer_id, self.producer_epoch))
 
     def ask_again(self) -> None:
-        """Send the request to the coordinator again, after CONCURRENT_TRANSACTIONS or without an answer in time."""
+        """Send the last coordinator request again, after CONCURRENT_TRANSACTIONS or without an answer in time."""
         if self.awaited is None:
             raise ClusterError(f"{self.name} has no request to send again; begin or end a transaction first")
         self._ask(self.awaited)

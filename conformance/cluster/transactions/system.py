@@ -84,7 +84,7 @@ class TransactionalCluster:
                     producer.receive(message)
 
     def drop(self, number: int) -> None:
-        """Lose a message; the process that waits for its answer gets none. Errors: `ClusterError` if not in flight."""
+        """Lose a message; the asking process gets no answer. Errors: `ClusterError` if the message is not in flight."""
         message = self._network.take(number)
         request = number if message.in_reply_to is None else message.in_reply_to
         for leader in self.leaders:
@@ -93,7 +93,7 @@ class TransactionalCluster:
         self.disconnect(request)
 
     def disconnect(self, request: int) -> None:
-        """Break the connection on which the coordinator awaits the answer to a marker, if it awaits one."""
+        """Break the connection of the message `request` if this is a marker that has no answer yet; else do nothing."""
         if request in self.coordinator.markers.sent:
             self.coordinator.markers.disconnected(request)
 

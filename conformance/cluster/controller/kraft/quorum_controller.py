@@ -186,7 +186,7 @@ class QuorumController:
 
     @property
     def fences_at_registration(self) -> bool:
-        """Whether a broker that registers before it was fenced is fenced first (KAFKA-18106)."""
+        """Whether the registration of a broker that is not fenced fences the broker first (KAFKA-18106)."""
         return not self._switches.RESTART_BEFORE_FENCING
 
     def unregister(self, broker: int) -> None:

@@ -147,10 +147,10 @@ class PartitionChange:
         return trusted - self.target_isr
 
     def _elected(self, elr: frozenset[int]) -> tuple[int | None, bool]:
-        """Return the new leader (None if no broker can lead), and whether this leader may lack records. The new
-        leader is the first that can lead: in a preferred election, the first replica; the present leader; the replicas
-        in assignment order (all these only if `_is_valid`); the last known leader, if ISR and ELR are empty; in an
-        unclean election, the first active replica."""
+        """Return the new leader (None if no broker can lead), and whether this leader may lack records. The new leader
+        is the first candidate that can lead, in this order: in a preferred election, the first replica; the present
+        leader; the replicas in assignment order (all these only if `_is_valid`); the last known leader, if ISR and ELR
+        are empty; in an unclean election, the first active replica."""
         order, leader = self.target.replicas, self.partition.leader
         if self.election is Election.PREFERRED and self._is_valid(order[0], elr):
             return order[0], False
@@ -254,8 +254,8 @@ def assignment_of(partition: PartitionRegistration) -> Assignment:
 def begun(present: Assignment, wanted: tuple[int, ...]) -> Assignment:
     """The assignment with which a reassignment to the wanted replicas begins. Kafka: changePartitionReassignment.
 
-    If the new reassignment adds (or removes) no replica, it keeps those that an unfinished reassignment adds (or
-    removes): a replica can then be in both sets.
+    If the new reassignment adds (or removes) no replica, `adding` (or `removing`) stays that of an unfinished
+    reassignment: a replica can then be in both sets.
     """
     removing = frozenset(present.replicas) - frozenset(wanted)
     adding = frozenset(wanted) - frozenset(present.replicas)
@@ -263,9 +263,9 @@ def begun(present: Assignment, wanted: tuple[int, ...]) -> Assignment:
 
 
 def is_complete(assignment: Assignment, isr: frozenset[int], switches: Switches, bug: Bug | None) -> bool:
-    """Whether a reassignment is complete: `isr` has all added replicas and all replicas that stay. Exceptions: the
-    added replicas are enough up to 3.7 (KAFKA-15665), and since 4.3 unless more replicas are removed than added
-    (KAFKA-19975). Kafka: maybeCompleteReassignment."""
+    """Whether a reassignment is complete: `isr` has all added replicas and all replicas that stay. Exceptions: up to
+    3.7, the added replicas are enough (KAFKA-15665); since 4.3, they are enough if at most as many replicas are removed
+    as added (KAFKA-19975). Kafka: maybeCompleteReassignment."""
     kept, target = isr - assignment.removing, frozenset(assignment.target)
     if not (assignment.adding or assignment.removing) or not kept or not target:
         return False
@@ -345,9 +345,8 @@ class ReplicationControl:
     # Proposals of leaders
 
     def alter_partition(self, sender: int, request: AlterIsrRequest) -> AlterIsrResponse:
-        """Adopt a proposed ISR, which may complete a reassignment; or refuse it. If the reassignment removes the
-        leader, the answer says only that the leader has changed. Kafka: ReplicationControlManager.alterPartition.
-        """
+        """Adopt a proposed ISR, which may complete a reassignment; or refuse the ISR. If the reassignment removes the
+        leader, the answer says only that the leader has changed. Kafka: ReplicationControlManager.alterPartition."""
         error = error_for(sender, request, self._log.now, self._switches, self._bug)
         if error is not Errors.NONE:
             return AlterIsrResponse(error)
