@@ -318,7 +318,7 @@ def _avoid(exposure: Exposure, answer: Answer) -> str:
 
 
 def _repair(failure: Failure, answer: Answer) -> str:
-    """Return a remark on the next release that repairs a failure; empty if none does, or if the cluster's lacks it."""
+    """Return a remark on the next release that repairs a failure; empty if none does, or if the cluster lacks it."""
     release = answer.cluster.release
     if not failure.repaired or not is_in(failure, release):
         return ""
@@ -578,7 +578,7 @@ def detail_lines(answer: Answer) -> list[str]:
 
 
 def _other_generation(answer: Answer) -> str:
-    """Return the remark that some searches are in a generation other than the cluster's; empty if no search is."""
+    """Return the remark that some searches are in another generation than the cluster's; empty if none are."""
     parts = [part for finding in answer.main_findings.values() for part in finding.parts]
     protocols = {search.protocol for search, _ in parts if search.model == KAFKA}
     is_own = protocols <= {answer.case.protocol}
