@@ -125,7 +125,7 @@ class Asking:
         return finding
 
     def availability(self, case: Case) -> dict[Question, Finding]:
-        """Return, for each question whether writes or reads work with 0, 1, ... brokers down, its finding."""
+        """Return, by question, the findings of whether writes and reads work with 0, 1, ... brokers down."""
         return {question: self.ask(case, question) for question in _about_brokers(case)}
 
 

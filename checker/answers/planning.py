@@ -177,7 +177,7 @@ def _mechanisms_of_mistakes() -> Mapping[str, frozenset[str]]:
 
 
 def effective(values: Mapping[str, int]) -> dict[str, int]:
-    """Return the values without the switches of mechanisms that `values` switch off: those have no effect."""
+    """Return `values` without the switches of mechanisms that `values` switch off: these switches have no effect."""
     needs = _mechanisms_of_mistakes()
     return {
         name: value for name, value in values.items() if all(values.get(mechanism) for mechanism in needs.get(name, ()))
@@ -453,8 +453,8 @@ def _resends(case: Case, topic: Topic) -> list[Search]:
 
 
 def _bounds_of_resends(case: Case, controller: Family, replicas: int, resends: int) -> tuple[str, dict[str, int]]:
-    """Return the faults of a search about resends in words, and its entries: a leader is replaced while a request is in
-    flight. A KRaft controller replaces a leader only after the leader has crashed; a controller with ZooKeeper can
+    """Return, for a search in which a leader is replaced while a request is in flight, its faults in words, and its
+    entries. A KRaft controller replaces a leader only after the leader has crashed; a controller with ZooKeeper can
     replace any leader, because its session can expire. If a write needs all replicas, the broker that crashed has to
     come back before the write: it leaves the ISR, perhaps the ELR, and joins the ISR again."""
     values = {"records": 2, "log_size": 2, "max_in_flight_requests": case.max_in_flight_requests, "retries": resends}

@@ -180,7 +180,7 @@ def _without_resends(case: Case, question: Question) -> Case:
 
 
 def _above(case: Case, _: Question) -> Case:
-    """Limit min.insync.replicas to the replicas plus one: no ISR has so many members, so all writes fail."""
+    """Limit min.insync.replicas to the number of replicas plus one: no ISR has so many members, so all writes fail."""
     return replace(case, min_insync_replicas=min(case.min_insync_replicas, case.replication_factor + 1))
 
 

@@ -38,7 +38,7 @@ from isrcheck.models.kafka.failures.catalogue import Failure, History, named, pa
 
 @dataclass(frozen=True)
 class Now:
-    """Partitions that are in trouble now; a partition is only in the first field whose trouble it has."""
+    """Partitions that are in trouble now; a partition with several troubles is only in the first of these fields."""
 
     without_leader: tuple[Partition, ...] = ()
     below_min_isr: tuple[Partition, ...] = ()
@@ -692,7 +692,7 @@ def settings_of(answer: Answer) -> str:
 
 
 def change_of(answer: Answer) -> str:
-    """Return as text the smallest change against lost records, or else one for each known defect; "-" if none helps."""
+    """Return as text the smallest change against lost records, or a change for each known defect; "-" if none helps."""
     if answer.kind is Kind.BROKEN:
         return f"min.insync.replicas={answer.cluster.replication_factor.value} or less"
     alternatives = answer.changes or (answer.exposed[0].avoided_by if len(answer.exposed) == 1 else ())
