@@ -127,8 +127,8 @@ def fields_of(change: KnownChange) -> set[str]:
 
 
 def groups(case: Case, most: int = 2) -> Iterator[list[Change]]:
-    """Yield lists of changes that have the same `Change.size`, the smallest first, as they are tried: all changes of up
-    to `most` settings that `_makes_sense` accepts."""
+    """Yield all changes of up to `most` settings that `_makes_sense` accepts, as lists of changes with the same
+    `Change.size`; the list with the smallest changes comes first."""
     settings = list(_settings(case))
     for count in range(1, most + 1):
         changes = [
@@ -226,7 +226,7 @@ class Tried:
 
     @property
     def is_gone(self) -> bool:
-        """Whether the searches decided that, with the change, the failure that it should prevent does not happen."""
+        """Whether the searches decided that the change prevents the failure that it is tried against."""
         return self.finding.is_known and not self.finding.fails
 
     @property

@@ -72,8 +72,8 @@ class Answerer(Protocol):
     """Answers questions about cases, by search or from the record; searches may begin early (`expect`)."""
 
     def expect(self, questions: Sequence[Expected], limits: Limits, reserve: float, part: float) -> None:
-        """Begin the searches for these questions, in this order, if several can run side by side. The questions, and
-        later ones of the total weight `reserve`, share the fraction `part` of the command's remaining time."""
+        """Begin the searches for these questions, in this order, if several can run side by side. These questions, and
+        later questions of the total weight `reserve`, share the fraction `part` of the command's remaining time."""
 
     def answer(self, case: Case, question: Question, limits: Limits) -> Finding:
         """Answer a question about a case. Raises KeyboardInterrupt if Ctrl-C was pressed before the search begins."""
@@ -125,7 +125,7 @@ class Asking:
         return finding
 
     def availability(self, case: Case) -> dict[Question, Finding]:
-        """Return, for each question whether writes or reads work with 0, 1, ... brokers down, its finding."""
+        """Return, by question, the findings of whether writes and reads work with 0, 1, ... brokers down."""
         return {question: self.ask(case, question) for question in _about_brokers(case)}
 
 
@@ -201,8 +201,8 @@ class _Shares:
 
 
 def _advised(answer: Answer, asking: Asking, shares: _Shares) -> Answer:
-    """Return the answer with the smallest `changes` of settings with which searches find no lost record, or with the
-    reason why there is no change; return it as it is if no record can be lost."""
+    """Return the answer with, as `changes`, the smallest changes with which searches find no lost record, or with the
+    reason why there is no such change; return the answer unchanged if no record can be lost."""
     case = answer.case
     if answer.loss is None or not (answer.loss.fails or answer.loses_with_one_broker):
         return answer
@@ -230,7 +230,7 @@ def _advised(answer: Answer, asking: Asking, shares: _Shares) -> Answer:
 
 
 def _tried(change: Change, case: Case, asking: Asking, share: float) -> Tried:
-    """Search the changed case: can it lose records and, if not, can it if one broker is lost? Return both findings."""
+    """Ask if the changed case can lose a record and, if not, if it can with one broker lost; return both findings."""
     changed = change.of(case)
     tried = Tried(change, asking.ask(changed, LOSS, share))
     if changed.acks != "all" or not tried.is_cure:
@@ -247,8 +247,8 @@ def _smallest(changes: Iterable[Change]) -> list[Change]:
 
 
 def _with_settings(exposure: Exposure, case: Case, asking: Asking, shares: _Shares) -> Exposure:
-    """Return the exposure with, as `avoided_by`, the single settings that avoid the failure, the smallest change first:
-    those that the library names for the failure or, only if none of them helps, all others."""
+    """Return the exposure with the changes of one setting that avoid the failure as `avoided_by`, the smallest first:
+    changes that the library names for the failure or, only if none of these helps, all other changes."""
     question = Question(Topic.DEFECT, name=exposure.failure.name)
     for is_named in (True, False):
         helping: dict[str, Tried] = {}
@@ -268,7 +268,7 @@ def _with_settings(exposure: Exposure, case: Case, asking: Asking, shares: _Shar
 
 def _changes(exposure: Exposure, case: Case, *, is_named: bool) -> Iterator[Change]:
     """Yield changes of one setting that may avoid the failure of an exposure. If `is_named`, only settings that the
-    library of known failures names for the failure are changed, otherwise only the others."""
+    library of known failures names for the failure are changed, otherwise only the other settings."""
     if not exposure.is_shown or exposure.is_of_disks:
         return
     named_there = {field for change in exposure.failure.changes for field in fields_of(change)}
@@ -320,7 +320,7 @@ class FromTheAtlas:
     """Answers from the record of the atlas, otherwise by search; reports once if the record is outdated or damaged."""
 
     def __init__(self, searches: Answerer, record: Record | None = None) -> None:
-        """`searches` answers what the record does not. Without a `record`, the record in the package is used."""
+        """`searches` answers what the record does not answer. Without a `record`, the record in the package is used."""
         self.searches = searches
         self.recorded = Recorded(record)
         self._findings: dict[tuple[Case, Question], Finding | None] = {}
@@ -471,8 +471,8 @@ def _read(options: Options) -> Reading:
 
 
 def _traces(options: Options, answers: Sequence[Answer]) -> tuple[dict[Path, str], str]:
-    """With --details, --fresh, --out or --report only, as this loads the model: write the histories of a single answer
-    as trace files. Return what each file shows, and an error text if one cannot be written, else empty."""
+    """Write the histories of the answer, if there is only one, as trace files; only with --details, --fresh, --out or
+    --report, as this loads the model. Return what each file shows, and why a file cannot be written, else empty."""
     is_asked = options.output.details or options.cluster.fresh or "--out" in options.words or options.own.get("report")
     if len(answers) != 1 or not is_asked:
         return {}, ""
@@ -489,7 +489,7 @@ def _traces(options: Options, answers: Sequence[Answer]) -> tuple[dict[Path, str
 
 
 def _histories(answer: Answer) -> Iterator[tuple[str, History]]:
-    """Yield the histories of an answer, each after what it shows: a loss, or the title of a known failure."""
+    """Yield, for each history of an answer, what it shows (a loss, or the title of a known failure) and the history."""
     findings = [(shows, answer.findings.get(Question(topic))) for topic, shows in SHOWN.items()]
     findings[1:1] = [
         (f"{exposure.failure.number} {exposure.failure.title}", exposure.finding) for exposure in answer.exposed

@@ -81,7 +81,7 @@ class Search:
 
     @property
     def instance(self) -> Instance:
-        """The instance to search; its model is loaded. Raises UsageError if the model lacks one of its entries."""
+        """The instance to search. Loads its model. Raises UsageError if the model lacks an entry of the search."""
         return instance_of(self.model, self.protocol, self.configuration)
 
 
@@ -190,7 +190,7 @@ def is_open(failure: Failure, finding: Finding) -> bool:
 
 
 def without_search(word: Word, why: str) -> Finding:
-    """The finding of a question without a search: `word` is n/a if no model can express it, UNDECIDED if left out."""
+    """The finding of a question without a search: `word` is n/a if no model expresses the question, else UNDECIDED."""
     return Finding(word, "", None, None, (), why)
 
 

@@ -97,7 +97,7 @@ def written(instance: Instance) -> str:
 
 
 def search_of(says: str, instance: Instance, prop: str, depth: int | None = None, **fields: Any) -> Search:
-    """Return the search of an instance for a failure of `prop`; `says` names faults, `fields` has further fields."""
+    """Return the search of an instance for a failure of `prop`; `says` names faults; `fields` are of the `Search`."""
     return Search(says, instance.model.name, instance.protocol.name, written(instance), prop, depth, **fields)
 
 
@@ -109,7 +109,7 @@ def of_instance(search: Search, instance: Instance, **changes: Any) -> Search:
 
 @cache
 def mistakes(name: str) -> Mapping[tuple[str, int], int]:
-    """Return the repaired value for each (switch, mistaken value) of the failure `name` that its repairs change."""
+    """Return the repaired value for each (switch, mistaken value) that a repair of the failure `name` changes."""
     failure = named(name)
     history, repaired_values = failure.history, dict[tuple[str, int], int]()
     if history is None or history.model not in (KAFKA, LIVENESS):
@@ -129,7 +129,7 @@ def _is_repaired_by_generation(failure: Failure) -> bool:
 
 @cache
 def _repairs() -> tuple[Mapping[tuple[str, int], int], frozenset[str]]:
-    """Return the `mistakes` that switches repair; and the mistaken switches that a later generation repairs."""
+    """Return the `mistakes` that switches repair; and the switches of mistakes that a later generation repairs."""
     switches: dict[tuple[str, int], int] = {}
     by_generation: set[str] = set()
     for failure in failures():
@@ -144,7 +144,7 @@ def _repairs() -> tuple[Mapping[tuple[str, int], int], frozenset[str]]:
 
 
 def repairs(protocol: str, values: Mapping[str, int]) -> dict[str, int]:
-    """Return the repaired values of a generation's mistaken switches; `values` replace values of the generation."""
+    """Return the repaired values of the mistaken switches of a generation, in which `values` replace its own values."""
     present = dict(MODEL.instance(protocol).configuration.items()) | dict(values)
     repaired_values = {switch: _repairs()[0].get((switch, value)) for switch, value in present.items()}
     return {
@@ -177,7 +177,7 @@ def _mechanisms_of_mistakes() -> Mapping[str, frozenset[str]]:
 
 
 def effective(values: Mapping[str, int]) -> dict[str, int]:
-    """Return the values without the switches of mechanisms that `values` switch off: those have no effect."""
+    """Return `values` without the switches of mechanisms that `values` switch off: these switches have no effect."""
     needs = _mechanisms_of_mistakes()
     return {
         name: value for name, value in values.items() if all(values.get(mechanism) for mechanism in needs.get(name, ()))
@@ -196,7 +196,7 @@ def _is_accepted(protocol: str, switch: str, value: int) -> bool:
 @cache
 def repaired(case: Case) -> Case:
     """Return the case with every known mistake repaired. A generation in which the leader writes the ISR is replaced by
-    the last generation in which it does. The result has as `switches` all those that differ from its generation."""
+    the last such generation. The `switches` of the result are all switches that differ from its generation."""
     protocol, switches = case.protocol, dict(case.switches)
     if family(protocol) is Family.WRITTEN:
         protocol = LAST_OF_ZOOKEEPER
@@ -377,7 +377,7 @@ def _one_fault(case: Case, topic: Topic) -> Iterator[Search]:
 
 
 def _flushed(case: Case, failures: int) -> dict[str, int]:
-    """The entries for flush.messages=1, with which `failures` losses of power are mere crashes; empty without it."""
+    """The entries for flush.messages=1, with which `failures` losses of power are mere crashes; else empty."""
     return {"flush_interval_messages": 1, "crashes": failures} if case.flushes_every_message else {}
 
 
@@ -401,7 +401,7 @@ def _power_of_all(case: Case) -> Iterator[Search]:
 
 def fewest_copies(case: Case) -> Iterator[tuple[int, int]]:
     """Yield (replicas, min.insync.replicas) for searches in which all brokers lose power: first with LEAST replicas, or
-    fewer if the case has fewer, then the numbers of the case, if they differ."""
+    fewer if the case has fewer; then the two numbers of the case, if they differ from the first pair."""
     replicas = min(case.replication_factor, LEAST)
     yield from dict.fromkeys(
         [
@@ -416,7 +416,8 @@ _DEPTH_OF_ALL = 12
 
 
 def with_power(search: Search) -> Search | None:
-    """Return the equivalent search for a loss of power, by the rule ONE_ENTRY; None if the rule does not apply."""
+    """Return the equivalent search in which the one loss, of power or of a disk, is a loss of power, by the rule
+    ONE_ENTRY; None if the rule does not apply."""
     instance = search.instance
     values = dict(instance.configuration.items())
     losses = values.get("power_losses", 0) + values.get("disk_losses", 0)
@@ -452,8 +453,8 @@ def _resends(case: Case, topic: Topic) -> list[Search]:
 
 
 def _bounds_of_resends(case: Case, controller: Family, replicas: int, resends: int) -> tuple[str, dict[str, int]]:
-    """Return the faults of a search about resends in words, and its entries: a leader is replaced while a request is in
-    flight. A KRaft controller replaces a leader only after the leader has crashed; a controller with ZooKeeper can
+    """Return, for a search in which a leader is replaced while a request is in flight, its faults in words, and its
+    entries. A KRaft controller replaces a leader only after the leader has crashed; a controller with ZooKeeper can
     replace any leader, because its session can expire. If a write needs all replicas, the broker that crashed has to
     come back before the write: it leaves the ISR, perhaps the ELR, and joins the ISR again."""
     values = {"records": 2, "log_size": 2, "max_in_flight_requests": case.max_in_flight_requests, "retries": resends}

@@ -143,8 +143,8 @@ def _without_operators(case: Case, question: Question) -> Case:
 
 
 def _one_defect(case: Case, question: Question) -> Case:
-    """Leave out known mistakes other than that of the failure in question: its search repairs them all, so it does not
-    matter which of them the release has."""
+    """Leave out all known mistakes but that of the failure in question: the search repairs all the others, so it does
+    not matter which of the others the release has."""
     if question.topic is not Topic.DEFECT:
         return case
     own = {name for change in named(question.name).changes for name in pairs(change.change)}
@@ -180,7 +180,7 @@ def _without_resends(case: Case, question: Question) -> Case:
 
 
 def _above(case: Case, _: Question) -> Case:
-    """Limit min.insync.replicas to the replicas plus one: no ISR has so many members, so all writes fail."""
+    """Limit min.insync.replicas to the number of replicas plus one: no ISR has so many members, so all writes fail."""
     return replace(case, min_insync_replicas=min(case.min_insync_replicas, case.replication_factor + 1))
 
 
@@ -263,8 +263,8 @@ def asked_instead(case: Case, question: Question) -> tuple[Case, Question]:
 
 
 def _survival_of_fewer(case: Case, lost: int) -> tuple[Case, Question]:
-    """Return the question for one replica less, by the rule BROKER_LESS: a replica outside the smallest ISR is missing
-    or, if all are in it, one of the lost."""
+    """Return a case with one replica less and its question, by the rule BROKER_LESS: the missing replica is outside the
+    smallest ISR or, if all replicas are in that ISR, one of the lost."""
     replicas, least = case.replication_factor, min(case.min_insync_replicas, case.replication_factor)
     if least == replicas:
         least, lost = least - 1, max(0, lost - 1)
@@ -274,8 +274,8 @@ def _survival_of_fewer(case: Case, lost: int) -> tuple[Case, Question]:
 
 def instead_of(case: Case, replicas: int, least: int) -> tuple[str, str]:
     """Return why a search with fewer replicas than the case, and min.insync.replicas=`least`, answers for the case: the
-    name of the rule, and a remark that the search appends to its faults. Both texts are empty if the search has as many
-    replicas as the case."""
+    name of the rule, and a remark to append to the search's faults in words. Both texts are empty if the search has as
+    many replicas as the case."""
     if replicas >= case.replication_factor:
         return "", ""
     says = f", with {replicas} of {case.replication_factor} replicas"
@@ -286,7 +286,7 @@ def instead_of(case: Case, replicas: int, least: int) -> tuple[str, str]:
 
 def sizes(case: Case, least: int = SEARCHED_WHOLE) -> list[int]:
     """The numbers of replicas to search: from `least` or min.insync.replicas, whichever is greater, to three; and last
-    that of the case. By the rule OUTSIDE, a failure with fewer replicas is also a failure of the case."""
+    the number of the case. By the rule OUTSIDE, a failure with fewer replicas is also a failure of the case."""
     replicas = case.replication_factor
     fewer = range(max(least, case.min_insync_replicas), min(replicas, SEARCHED_WHOLE + 1))
     return [*fewer, replicas]

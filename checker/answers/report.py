@@ -38,7 +38,7 @@ from isrcheck.models.kafka.failures.catalogue import Failure, History, named, pa
 
 @dataclass(frozen=True)
 class Now:
-    """Partitions that are in trouble now; a partition is only in the first field whose trouble it has."""
+    """Partitions that are in trouble now; a partition with several troubles is only in the first of these fields."""
 
     without_leader: tuple[Partition, ...] = ()
     below_min_isr: tuple[Partition, ...] = ()
@@ -318,7 +318,7 @@ def _avoid(exposure: Exposure, answer: Answer) -> str:
 
 
 def _repair(failure: Failure, answer: Answer) -> str:
-    """Return a remark on the next release that repairs a failure; empty if none does, or if the cluster's lacks it."""
+    """Return a remark on the next release that repairs a failure; empty if none does, or if the cluster lacks it."""
     release = answer.cluster.release
     if not failure.repaired or not is_in(failure, release):
         return ""
@@ -578,7 +578,7 @@ def detail_lines(answer: Answer) -> list[str]:
 
 
 def _other_generation(answer: Answer) -> str:
-    """Return the remark that some searches are in a generation other than the cluster's; empty if no search is."""
+    """Return the remark that some searches are in another generation than the cluster's; empty if none are."""
     parts = [part for finding in answer.main_findings.values() for part in finding.parts]
     protocols = {search.protocol for search, _ in parts if search.model == KAFKA}
     is_own = protocols <= {answer.case.protocol}
@@ -692,7 +692,7 @@ def settings_of(answer: Answer) -> str:
 
 
 def change_of(answer: Answer) -> str:
-    """Return as text the smallest change against lost records, or else one for each known defect; "-" if none helps."""
+    """Return as text the smallest change against lost records, or a change for each known defect; "-" if none helps."""
     if answer.kind is Kind.BROKEN:
         return f"min.insync.replicas={answer.cluster.replication_factor.value} or less"
     alternatives = answer.changes or (answer.exposed[0].avoided_by if len(answer.exposed) == 1 else ())

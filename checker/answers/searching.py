@@ -310,10 +310,10 @@ class SideBySide:
     def expect(
         self, searches: Sequence[tuple[Search, float]], limits: Limits, reserve: float = 0.0, part: float = 1.0
     ) -> None:
-        """Begin searches whose results will be needed, given with their weights, in this order. Earlier expected
-        searches that have not begun are forgotten. The searches, and later questions of the total weight `reserve`,
-        share the fraction `part` of the remaining time. The share of a search is its weight, divided by the sum of all
-        waiting weights and the `reserve`."""
+        """Begin these searches, each given with its weight, in this order. Searches that an earlier call expected and
+        that have not begun are forgotten. The searches, and later questions of the total weight `reserve`, share the
+        fraction `part` of the remaining time. The share of a search is its weight, divided by the sum of all waiting
+        weights and the `reserve`."""
         self._tasks = {key: task for key, task in self._tasks.items() if task not in self.waiting}
         self.waiting, self._reserve, self._part = [], reserve, part
         for search, weight in searches:

@@ -79,7 +79,7 @@ def _cluster(release: Version, mode: str) -> ReleasedCluster | None:
 
 
 def _transactions(release: Version, mode: str) -> list[tuple[tuple[str, str], ...]]:
-    """Return the distinct entries of the model `transactions` for a release: by default, and with verification off."""
+    """Return the distinct configurations of `transactions` for a release: the default, and with verification off."""
     every = (_settings(MODES[mode]), _settings(MODES[mode], VERIFICATION))
     possible = [read_transactions(settings, read_versions(settings, release.text)) for settings in every]
     searched = [transactions.entries for transactions in possible if transactions.why_unsearched is None]
@@ -107,7 +107,7 @@ OF_BROKERS = (Topic.WRITES, Topic.READS)
 
 @dataclass(frozen=True)
 class Cell:
-    """A question about a case (its settings); `key` names the question and the values of the settings that it reads."""
+    """A question about a case (its settings); `key` names the question and the values of the settings it reads."""
 
     key: tuple[str, str]
     case: Case
@@ -115,8 +115,8 @@ class Cell:
 
     @property
     def order(self) -> tuple[bool, int, int, int, int]:
-        """The sort key: first cells with at most 3 replicas; in each part, first cells with more usual settings, then
-        with more replicas, then of more recent generations, then of the questions LOSS and DEFECT."""
+        """The sort key: cells with at most 3 replicas, then the others; within both, first more usual settings, then
+        more replicas, then more recent generations, then the questions LOSS and DEFECT."""
         case, replicas = self.case, self.case.replication_factor
         place = RECENT.index(case.protocol) if case.protocol in RECENT else len(RECENT)
         topic = FIRST.get(self.question.topic, len(FIRST))
@@ -183,7 +183,7 @@ def combinations(case: Case, values: Mapping[str, Sequence[Any]]) -> Iterator[Ca
 
 
 def axes(cluster: ReleasedCluster) -> dict[str, tuple[Any, ...]]:
-    """The settings that vary in the atlas, each with the values that it has there for a release."""
+    """For a release: the settings that vary in the atlas, each with its values."""
     either = (True, False)
     in_flight = (1,) if dict(cluster.case.numbering)["remembered_batches"] == 1 else (1, 5)
     return {

@@ -264,7 +264,7 @@ def _table(view: View, rows: Iterable[Iterable[Content]]) -> Element:
 
 
 def _messages() -> Iterator[Element]:
-    """The elements for the script's messages above the rows: an unknown filter in the address, or no rows left."""
+    """The elements for the script's messages above the rows: a filter in the address is unknown, or no row is left."""
     yield element("p", "", id="unknown", class_="told", role="status", hidden="")
     clear = element("button", "clear the filters", type="button", id="clear")
     yield element(

@@ -86,7 +86,7 @@ class Histories:
 
 
 def _about(shown: _Shown) -> Iterator[Content]:
-    """The text beside the steps of a history: the questions it answers, and the searches of the first such answer."""
+    """The text beside a history's steps: the questions that it answers, and the searches of the first answer."""
     yield from (element("h2", asks) for asks in shown.asks)
     leads = "One answer of the table leads here."
     if shown.cases > 1:
@@ -107,13 +107,13 @@ def _file(shown: History | Search) -> str:
 
 @dataclass
 class Searches:
-    """The searches to which cells link if they have no history to show; each generation becomes a page of searches."""
+    """The searches to which those cells link that have no history; each generation becomes a page of searches."""
 
     _known: dict[object, str] = field(default_factory=dict)
     _pages: dict[str, _PageOfSearches] = field(default_factory=dict)
 
     def address(self, asks: str, findings: Sequence[tuple[str, Finding]]) -> str:
-        """Add a section with the searches of labelled findings; return its address (empty if nothing was searched)."""
+        """Add a section of searches for (label, finding) pairs; return its address, empty if nothing was searched."""
         parts = [search for _, finding in findings for search, _ in finding.parts]
         if not parts:
             return ""

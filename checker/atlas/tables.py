@@ -366,8 +366,8 @@ def said(topic: Topic, finding: Finding) -> Words:
 
 
 def available(findings: Asked) -> Words:
-    """Return in words how many brokers, whichever they are, can be down while writes (or reads) work; if writes work
-    for some sets of brokers when one more is down, also for how many sets."""
+    """Return in words how many brokers, whichever they are, can be down while writes (or reads) work; if writes (or
+    reads) work for some sets of brokers when one more broker is down, also for how many sets."""
     works = -1
     for question in sorted(findings):
         finding = findings[question]
@@ -476,7 +476,7 @@ def said_of(sorted_out: Exposures) -> Words:
 
 @dataclass(frozen=True)
 class Cell:
-    """One answer: its words, the address of its page, known failures by name, and a remark with further failures."""
+    """One answer: words, address of its page, names of known failures, and a remark before the failures `beside`."""
 
     words: Words
     address: str
@@ -566,7 +566,7 @@ class Spelling:
         self._place = settings.index(REPLICAS) if REPLICAS in settings else None
 
     def widened(self, row: Row) -> Row:
-        """Return a row with more values, so that rows with other numbers of replicas can be joined with it. If a
+        """Return a row with more values, so that it can be joined with rows that have other numbers of replicas. If a
         setting has all values that occur with the row's numbers of replicas, it gets every value that the table has."""
         possible = self._possible(row)
         pairs = zip(row.values, possible, self.order, strict=True)
@@ -649,7 +649,7 @@ class Cells:
 
 
 def _remark(column: Column, finding: Finding) -> str:
-    """The remark on an answer: that a rule derived it, which of several promises is broken, or why it is missing."""
+    """The remark on an answer: a rule derived it, which of several promises is broken, or why there is no answer."""
     if finding.source is Source.RULE:
         return f"derived by rule: {finding.rule}"
     if column.topic is Topic.TRANSACTIONS and finding.fails:

@@ -7,7 +7,7 @@ A producer that is idempotent, or that has a transactional.id, needs acks=all, r
 idempotence is only the default (since 3.0.1, 3.1.1 and 3.2), a conflicting setting disables it; if a file requests it,
 the client refuses the conflicting setting.
 
-The fact sheet behind the models lacks two kinds of values of auto.offset.reset: `smallest` and `largest`, words of the
+The models' fact sheet on Kafka lacks two kinds of values of auto.offset.reset: `smallest` and `largest`, words of the
 old Scala consumer, which 2.0 removed; and `by_duration:...`, which came with 4.0 (KIP-1106).
 
 The coordinator refuses a transaction.timeout.ms that is not above 0, or above the brokers' transaction.max.timeout.ms
@@ -107,7 +107,7 @@ def _numbering(release: Version) -> Mapping[str, int]:
 
 class _Rules(RoleSettings):
     def derived(self, key: str, needed: Any, wants: GivenSetting | None) -> Setting[Any]:
-        """Return the given value of a key; else `needed`, if the setting `wants` requires it; else the default."""
+        """Return the given value of a key; else `needed`, if a setting (`wants`) requires it; else the default."""
         usual = self.setting(key)
         if wants is not None and needed not in (None, usual.value) and self.given(key) is None:
             return Setting(needed, f"becomes {needed} because of {wants.spelled} in {wants.source}", key, str(needed))

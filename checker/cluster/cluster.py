@@ -121,7 +121,7 @@ def read_clusters(
 
 
 def _given_by_some(settings: Settings, clusters: Sequence[Cluster]) -> Iterator[str]:
-    """Yield a remark for each setting that counts, but that some of the files of brokers or clients do not give."""
+    """Yield a remark for each setting that counts but is only in some of the files of brokers or clients."""
     sources = {setting.source for cluster in clusters for setting in cluster.understood}
     for given in settings:
         if given.source + given.note in sources and (others := settings.lacking(given)):
@@ -228,7 +228,7 @@ def _hidden(settings: Settings, least: LeastIsr) -> dict[tuple[Role, str], str]:
 
 
 def _mode_lines(versions: Versions) -> Iterator[Setting[Any]]:
-    """Yield settings that show who keeps the metadata (ZooKeeper or KRaft), except that of the agreed version."""
+    """Yield the settings that show who keeps the metadata (ZooKeeper, KRaft), without that of the agreed version."""
     mode = f"metadata is kept by {'controllers (KRaft)' if versions.has_kraft else 'ZooKeeper'}"
     for given in versions.decisive:
         meaning = mode

@@ -78,7 +78,7 @@ class Partition:
 
 @dataclass
 class Contents:
-    """What all files with outputs of Kafka's tools contain; `Described` has the same, sorted by topics and brokers."""
+    """What all files with outputs of Kafka's tools contain; `Described` has it sorted by topics and brokers."""
 
     topics: dict[str, list[Property]] = field(default_factory=dict)
     with_settings: set[str] = field(default_factory=set)
@@ -147,7 +147,7 @@ _FIRST_WORDS = (
 
 
 class Reader:
-    """Reads one file line by line into `Contents`; a heading of kafka-configs says whose the settings below it are."""
+    """Reads a file line by line into `Contents`; a heading of kafka-configs names the owner of the settings below."""
 
     def __init__(self, path: Path, contents: Contents) -> None:
         self.path = path
@@ -519,7 +519,7 @@ def _factor(count: int, place: str) -> Property:
 
 
 def _remarks(contents: Contents, topics: Mapping[str, Sequence[Partition]]) -> Iterator[str]:
-    """Yield remarks on what the output lacks and, if a topic's partitions differ, which of them the answer is for."""
+    """Yield remarks on what the output lacks and, if a topic's partitions differ, which ones the answer is for."""
     for place in contents.cut:
         yield f"{place}: the description is cut off in this line, which is left out; describe the cluster again"
     for place in contents.doubtful:

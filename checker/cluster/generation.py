@@ -3,9 +3,9 @@
 If a cluster is not modelled, only the nearest generation can be searched. The model `transactions` has generations of
 its own.
 
-A release without a patch number means its first patch: 2.0 is 2.0.0. A KRaft release, from 3.3 to 4.5, has the
-generation of the last release up to it that changed replication. Some behaviour does not depend on the release alone,
-but on a repair in several branches, a metadata.version, or a feature: each is an entry of _RULES.
+A release without a patch number means its first patch: 2.0 is 2.0.0. A KRaft release, from 3.3 to 4.5, has its own
+generation if it changed replication, else that of the last earlier release that did. Some behaviour does not depend on
+the release alone, but on a repair in several branches, a metadata.version, or a feature: each is an entry of _RULES.
 """
 
 from __future__ import annotations

@@ -152,7 +152,7 @@ def read_ignored(
 
 
 def _is_used(given: GivenSetting, winner: GivenSetting) -> bool:
-    """Whether a given setting counts: it is the winner, or a controller's setting that equals a broker's winner."""
+    """Whether a given setting counts: it is the winner, or a controller's with the value of a broker's winner."""
     if (given.role, given.key) != (winner.role, winner.key):
         return False
     is_beside = given.layer is Layer.CONTROLLER and winner.layer is Layer.FILE

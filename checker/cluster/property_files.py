@@ -466,7 +466,7 @@ def _of_java(line: Property) -> str:
 
 
 def _refusal(line: Property, dialect: str, counts: Property | None) -> PropertiesError:
-    """The error for a file of another client, as `line` shows; `counts` is its line that affects the answer, if any."""
+    """The error for a file of another client, as `line` shows; `counts` is a line that affects the answer, or None."""
     given = f"{printable(line.key)}={shown(line.key, line.value.strip())}"
     same = _spelled("acks", "") if counts is None else _spelled(_of_java(counts), counts.value)
     if counts is not None and counts is not line:

@@ -72,7 +72,7 @@ class Setting(Generic[T]):
         return self.source.startswith("Kafka ") and _DEFAULT in self.source
 
     def means(self, meaning: str) -> Setting[T]:
-        """Return the setting with `meaning`, followed by the remark that the given setting came with, if any."""
+        """Return the setting with `meaning`, followed by its old meaning (a remark: see `GivenSetting.in_effect`)."""
         return replace(self, meaning=meaning + self.meaning)
 
 
@@ -117,7 +117,7 @@ class GivenSetting:
 
     @property
     def in_effect(self) -> Setting[Any]:
-        """The `Setting` with this value, key and source; its meaning is the remark so far (see `Setting.means`)."""
+        """The `Setting` with this value, key and source; its meaning is the remark `note` (see `Setting.means`)."""
         return Setting(self.value, self.source, self.key, shown(self.key, self.text), self.note)
 
 
@@ -154,7 +154,7 @@ class Settings:
         return Layer.CONTROLLER if is_controller and not is_broker else section.layer
 
     def _is_own(self, new: GivenSetting) -> bool:
-        """Whether brokers or clients may differ in a key: in client.id and such keys, or if no answer depends on it."""
+        """Whether brokers or clients may differ in a key: client.id and such, or a key on which no answer depends."""
         if new.key in OF_ONE_MEMBER:
             return True
         if new.key in READERS or new.key in READ_AS_TEXT:

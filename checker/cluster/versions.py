@@ -288,7 +288,7 @@ def _mode_shown(
 
 
 def _doubt(release: Version, mode: Setting[Mode], evidence: Sequence[Evidence]) -> str:
-    """Return why an output is doubtful: this release and mode print it only in a rare case. Empty if no output is."""
+    """Return why a tool's output is doubtful: with this release and mode it is rare. Empty if no output is doubtful."""
     for output in evidence:
         if (since := output.needs_zookeeper_since) and release.has(since) and mode.value is Mode.KRAFT:
             return (

@@ -107,7 +107,7 @@ class _Searching:
         return Figures(ours, case.recorded)
 
     def _least(self, case: Case, setting: str, prop: str, recorded: str) -> str:
-        """Search for the least value of `setting` with which `prop` holds, or NONE; first tries the recorded value."""
+        """Search for the least value of `setting` with which `prop` holds, or NONE; `recorded` is tried first."""
         entry = case.instance.model.entries[setting]
         assert entry.most is not None
         low, high = entry.least, entry.most + 1  # one above the greatest value means that no value will do

@@ -181,7 +181,7 @@ def _row(records: Sequence[RecordedRun], column: str, cause: str, failing: Seque
 
 
 def _words(verdict: Verdict, run: Run) -> str:
-    """Return what goes wrong when a property fails; if there are no words for this failure, that the property fails."""
+    """Return in words what goes wrong when a property fails; `NAME fails` if this failure has no such words."""
     keys = [key for key, *_ in verdict.failing_paths]
     trace = run.histories.get(keys[0]) if keys else None
     if trace is None or not told(trace):
@@ -193,7 +193,8 @@ def _words(verdict: Verdict, run: Run) -> str:
 def _later(
     records: Sequence[RecordedRun], column: str, later: Sequence[tuple[int, str]], shown: Mapping[str, object]
 ) -> list[Row]:
-    """Return a row on failures recorded beyond the searched depth, without causes in `shown`; none if none is left."""
+    """Return one row on all failures recorded beyond the searched depth (`later`) whose causes are not in `shown`; no
+    row if there are no such failures."""
     causes = {name: cause for record in records if record.column == column for name, cause in record.causes.items()}
     left = [(depth, name) for depth, name in later if causes.get(name, name) not in shown]
     if not left:
@@ -220,7 +221,8 @@ def repaired(records: Sequence[RecordedRun], column: str, cause: str, name: str)
 
 
 def repairing_generation(records: Sequence[RecordedRun], column: str, name: str) -> str:
-    """Return the first later generation whose record lacks a violation of `name` by the same cause; empty if none."""
+    """Return the first generation after `column` that lacks a violation of `name` by the same cause as in `column`;
+    empty if there is none."""
     columns = _columns(records)
     causes = {(record.column, prop): record.causes.get(prop, prop) for record in records for prop in record.violated}
     own = causes.get((column, name))
@@ -261,7 +263,7 @@ def _with_others(row: Row, room: int) -> str:
 
 
 def _permitted(pairs: Sequence[Pair], width: int) -> list[str]:
-    """Return lines on what fails where the settings promise nothing: reasons, with generations and properties."""
+    """Return lines on failures that the settings permit: each reason, with the generations and properties that fail."""
     groups: dict[str, dict[str, set[str]]] = {}
     for record, run in pairs:
         for verdict in run.verdicts:

@@ -92,14 +92,14 @@ class RecordedRun:
         return EXHAUSTED if self.states is None else f"{EXHAUSTED}, {counted(self.states, 'state')}"
 
     def limits(self, left: Limits, runs_left: int) -> Limits:
-        """Return the limits for this run: its share of the time of `left`; the depth of `left`, else the recorded
-        depth."""
+        """Return the limits for this run: an equal share of the seconds in `left` for each of `runs_left` runs; the
+        depth in `left`, else the recorded depth."""
         depth = self.explored if left.depth is None else left.depth
         seconds = None if left.seconds is None else left.seconds / runs_left
         return replace(left, depth=depth, seconds=seconds)
 
     def only_judged(self, run: Run) -> Run:
-        """Return `run` with only the verdicts on this run's own properties, and on `deadlock` and `in_range`."""
+        """Return `run` with only the verdicts on the properties of this record, and on `deadlock` and `in_range`."""
         judged = (*self.judges, DEADLOCK.name, IN_RANGE.name)
         return replace(run, verdicts=[verdict for verdict in run.verdicts if verdict.prop.name in judged])
 
@@ -220,8 +220,8 @@ def judge(record: RecordedRun, run: Run, verdict: Verdict) -> Match:
 
 
 def could_show(run: Run, verdict: Verdict, depth: int) -> bool:
-    """Whether a search that found no failure would have found one at this depth. A stuck state or a loop is found only
-    by a complete search."""
+    """Whether a search that found no failure would have found a failure at this depth. A stuck state or a loop is found
+    only by a complete search."""
     reaches = run.explored.judged >= depth and verdict.prop.kind not in WHOLE
     return run.explored.exhausted or reaches
 

@@ -196,8 +196,8 @@ def _both(prompt: str, late: str) -> str:
 
 
 def needed(rows: Sequence[Row]) -> list[str]:
-    """Return lines on how many replicas it takes to tolerate 1, 2, ... failures of writes, reads and data alike; no
-    lines if `rows` has too few replicas."""
+    """Return lines on how many replicas it takes until writes, reads and data all tolerate 1, 2, ... failures; no lines
+    if `rows` has too few replicas."""
     most = max((row.replicas for row in rows), default=0)
     header = ["failures", *(f"{NAMES[scheme]}, {how}" for scheme in NAMES for how in ("in sync", "slow"))]
     body = [

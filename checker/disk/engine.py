@@ -340,8 +340,8 @@ class DiskCarrier(Carrier):
 
 
 def cleared_before(options: DiskRequest) -> frozenset[tuple[str, str]] | None:
-    """The fields that a search to be resumed has cleared so far (`Reduction.clears`), so that it continues to clear
-    them; None if the search is new, or if its checkpoint cannot be read."""
+    """The fields that an earlier run of the search cleared (`Reduction.clears`), and that a resumed run has to clear,
+    too; None if the search is new, or if its checkpoint cannot be read."""
     try:
         path = options.folder / CHECKPOINT
         before = reduction_in(path.read_text(encoding="utf-8", errors="replace")) if options.is_resumed else None

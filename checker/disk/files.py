@@ -188,7 +188,7 @@ class Folder:
             self.path.rmdir()
 
     def leave(self) -> None:
-        """Release a folder in which no search began; its lock file is deleted if this run made it."""
+        """Release a folder in which no search began; delete the lock file, if this run made it."""
         if self._has_made_lock:
             with contextlib.suppress(OSError):
                 (self.path / LOCK).unlink(missing_ok=True)

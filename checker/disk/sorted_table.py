@@ -41,7 +41,7 @@ def _home(mixed: Value, base: Value, scale: Value) -> Value:
 
 @Staged
 def hash_all(code: Code, states: Value, words: Value, kept: Halves, size: Value, hashes: Words) -> None:
-    """Write the hashes of the states at the positions kept[0..size-1] to `hashes`."""
+    """Write the hashes of those of `states` that are at the positions kept[0..size-1] to `hashes`."""
     with code.loop(0, size) as k:
         hashes[k] = hash_of(states + 8 * words * kept[k], words)
 

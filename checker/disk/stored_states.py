@@ -260,7 +260,7 @@ class SortedRun:
     def strike(
         self, known: KnownStates, blocks: Iterator[tuple[int, int]], is_stopped: Callable[[], bool]
     ) -> int | None:
-        """Mark the states of `known` that these blocks have, too; return how many, or None if the search is stopped."""
+        """Mark the states of `known` that are also in these blocks; return how many (None: the search is stopped)."""
         struck = 0
         for first, last in blocks:
             for _, states in self.pieces(first, last):

@@ -1,7 +1,7 @@
 """Searches a known failure in its smallest bounds, as it is and with each change that ends the failure; says in words
 what the searches show.
 
-Out: a `Searched` failure, which knows whether its results are as the library says; facts about the failure in words.
+Out: a `Searched` failure (`differs`: what is not as the library records); facts about the failure in words.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ def _run(
 
 
 def history_of(searched: Searched) -> str:
-    """Return the verdict on the failure's property, as in acked_not_lost VIOLATED at step 6, or why it is missing."""
+    """Return the verdict on the failure's property (acked_not_lost VIOLATED at step 6), or why there is none."""
     if searched.failure.history is None:
         return "not expressed"
     if searched.verdict is None or searched.trace is None:

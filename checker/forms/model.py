@@ -164,7 +164,7 @@ def text(run: Run, words: Sequence[str], look: Look) -> str:
 
 
 def _named(rows: Sequence[tuple[str, str]], width: int) -> list[str]:
-    """Return lines for rows (name, text). Texts have a column of their own; if names are too long, they follow them."""
+    """Return lines for rows (name, text), with texts in a column or, if a name is too long, each after its name."""
     column = max((len(name) for name, _ in rows), default=0) + 2
     indent = column if column <= width // 2 else 4
     lines = []
@@ -229,7 +229,7 @@ def _warnings(run: Run, width: int) -> list[str]:
 
 
 def _shown(run: Run) -> str | None:
-    """Return the property whose failure is shown: the first in the model with the gravest verdict; None if none is."""
+    """The property whose failure is shown: the first in the model with the gravest verdict; None if there is none."""
     for word in GRAVEST_FIRST:
         for verdict in run.verdicts:
             if verdict.word is word:

@@ -240,7 +240,7 @@ class _Hunt(Search):
         self.known = known
 
     def is_open(self) -> bool:
-        """Whether the search continues. It continues even if all properties are decided, to compare the totals."""
+        """Whether the search continues: also if all properties are decided, because totals of states are compared."""
         return self.known is None or self.worse_failure() is None
 
     def failures(self) -> Iterator[Failure]:
