@@ -1,4 +1,4 @@
-"""The visited set's inner loops: hashing, looking up and inserting packed states, and sharing them among shards.
+"""The visited set's inner loops: packed states are hashed, looked up, inserted, and divided among shards.
 
 Each `Staged` function here builds a function of machine code (checker/compile/machine_code.py). Its arguments are
 addresses of arrays, and numbers. A state is `words` words of 64 bits; the states of an array lie side by side.

@@ -401,7 +401,7 @@ def evaluated(operand: Operand) -> Number:
 
 class Operation:
     """An operation whose instructions are inlined where it is used. `build` gets LLVM's builder and LLVM's numbers, and
-    returns the result; it returns None for an operation without a result, whose value is 0."""
+    returns the result; if `build` returns None, the operation's result is 0."""
 
     def __init__(self, build: Callable[..., Any]) -> None:
         self.build = build

@@ -298,7 +298,7 @@ class Carrier(ABC):
         return Progress(seconds, result.depth, states, result.generated, frontier, used, forecast(result.levels))
 
     def put_starts(self, batch: Batch, first: int, most: int) -> int:
-        """Put starting states of the search, from number `first` on, at most `most`, into a batch; return how many."""
+        """Put up to `most` of the search's starting states, from number `first` on, into `batch`; return how many."""
         part = self.context.starts[first : first + most]
         words, count = self.context.kernel.layout.pack_rows(part.cells), len(part)
         batch.states[: words.size] = words.ravel()
