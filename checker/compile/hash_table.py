@@ -43,7 +43,7 @@ STATE_AHEAD = 6
 
 @Staged
 def hash_of(code: Code, state: Words, words: Value) -> None:
-    """The 64-bit hash of a state. Files on disk are sorted by this hash, so another hash needs another file format."""
+    """The 64-bit hash of a state. Files on disk are sorted by this hash, so a new hash needs a new file format."""
     mixed = code.variable(MULTIPLIER)
     with code.loop(0, words) as word:
         mixed.set((mixed ^ state[word]) * MULTIPLIER)

@@ -680,7 +680,7 @@ class KernelCode:
         guards: Sequence[Expression],
         loop: Loop | None = None,
     ) -> Iterator[Sequence[Value]]:
-        """Loop over all arguments of a routine for which its guards are true in `state`, and yield these arguments.
+        """Loop over all arguments for which the routine's guards are true in `state`, and yield these arguments.
         Each guard is evaluated in the outermost loop that binds everything it reads."""
         limits = self.ranges.limits(routine, guards, argument_limits(routine, choices))
         lowering = Lowering(self, code, routine, {routine.states[0]: state}, limits)

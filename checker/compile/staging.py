@@ -248,11 +248,11 @@ class Code:
         return Value(self, truth)
 
     def every(self, *conditions: Operand) -> Value:
-        """Python's `and`: the first condition that is 0, else the last one. Conditions after it are not evaluated."""
+        """Python's `and`: the first condition that is 0, else the last. The conditions after a 0 are not evaluated."""
         return self._first(conditions, decides=False)
 
     def some(self, *conditions: Operand) -> Value:
-        """Python's `or`: the first condition other than 0, else the last one. Conditions after it are not evaluated."""
+        """Python's `or`: the first condition that is not 0, else the last. Conditions after this are not evaluated."""
         return self._first(conditions, decides=True)
 
     def _first(self, conditions: Sequence[Operand], *, decides: bool) -> Value:

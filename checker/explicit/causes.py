@@ -102,7 +102,7 @@ class ViolatingStates:
 
 
 def _fails(instance: Instance, prop: Property, before: Cells, step: Step) -> bool | None:
-    """True if a property fails on a step and the failure is permitted, False if it fails and is not permitted. None if
+    """True if a property fails on a step and the failure is permitted, False if the failure is not permitted. None if
     the step is not possible, the property holds, or the step or the property cannot be evaluated."""
     try:
         after = run.take(instance, before, step)
@@ -115,7 +115,7 @@ def _fails(instance: Instance, prop: Property, before: Cells, step: Step) -> boo
 
 @dataclass(frozen=True)
 class End:
-    """The end of a path to a violation: a state's number, the number of the violating step from there (-1: the state
+    """The end of a path to a violation: a state's number, the number of the violating step from it (-1: the state
     itself violates), and the packed words of the path's last state."""
 
     state: int

@@ -484,7 +484,7 @@ CUT = "a @constraint cuts behaviours off; how they would continue is unknown"
 
 
 def judge_whole(carrier: Carrier, path: PathTo) -> None:
-    """Check the properties that need every reachable state, if the search visited all of them; store the results."""
+    """Check the properties that need every reachable state, if the search visited all states; store the results."""
     context = carrier.context
     if not context.whole or carrier.stores is None or not context.result.exhausted:
         return

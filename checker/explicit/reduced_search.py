@@ -229,7 +229,7 @@ class RealPaths:
         return reached
 
     def _after(self, before: _Reached, number: int) -> _Reached:
-        """The end of a path that is one step longer; `number` is that step as the search took it, from a kept state."""
+        """The end of the path that goes on from `before` with one step, which the search took as its step `number`."""
         instance = self.instance
         step = instance.step(self.symmetry.step(instance, number, inverse(before.images)))
         after = run.take(instance, before.real, step)

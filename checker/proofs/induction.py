@@ -134,7 +134,7 @@ class BoundedSystem:
 
 
 class AbstractSystem:
-    """The unbounded abstraction. Each step has its own query, unless it changes no field that the claim reads."""
+    """The unbounded abstraction. A step has its own query, unless the step changes no field that the claim reads."""
 
     def __init__(self, instance: Instance, claims: Sequence[Property], budget: FormulaBudget | None = None) -> None:
         self.instance = instance

@@ -57,8 +57,8 @@ class BaseCase:
         return evaluator, initial_choice(self.instance, evaluator)
 
     def holds(self, prop: Property) -> bool:
-        """Whether a property of states is true in every initial state. Raises ModelError if it cannot be evaluated in
-        some initial state, and UndecidedError if Z3 gives no answer."""
+        """Whether a property of states is true in every initial state. Raises ModelError if `prop` cannot be evaluated
+        in some initial state, and UndecidedError if Z3 gives no answer."""
         if self.instance.model.generators:
             return self._holds_symbolically(prop)
 

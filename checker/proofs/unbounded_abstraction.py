@@ -177,7 +177,7 @@ class AbstractEvaluator(Evaluator):
         return not all(isinstance(self.number(self.value(end)), int) for end in (numbers.first, numbers.end))
 
     def fold(self, fold: ir.Fold) -> Value:
-        """The result of a fold (`all`, `min`, ...); over an open domain it is arbitrary, and a sum is refused."""
+        """The result of a fold (`all`, `min`, ...); over an open domain, an arbitrary value, but a sum is refused."""
         frame = self.frame
         values, branch, alive, read, error = frame.values, frame.branch, self.alive, dict(self.read), self.error
         try:

@@ -206,7 +206,7 @@ class Sorts:
         return isinstance(end, ir.Constant | ir.Size)
 
     def routine(self, routine: ir.Routine) -> _Reading:
-        """Go through a routine, once, and return what was read: the nodes of its variables and of its result."""
+        """Go through a routine, once, and return what was read: the nodes of the routine's variables and result."""
         if routine not in self.routines:
             self.routines[routine] = reading = _Reading(self, routine)
             reading.block(routine.body)
