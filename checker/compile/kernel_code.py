@@ -307,7 +307,7 @@ class Lowering:
 
     def folded(self, fold: ir.Fold) -> Number:
         """Build the loops of a fold (`all`, `any`, `sum`, `min`, `max`), and return the fold's result after
-        complete loops. Where an element decides an `all` or `any`, the whole function returns, unless it must go on."""
+        complete loops. An element that decides an `all` or `any` ends the function, unless the fold must go on."""
         code, gathering = self.code, fold.gathering
         is_all, is_extremum = gathering is ir.Gathering.ALL, gathering in (ir.Gathering.LEAST, ir.Gathering.GREATEST)
         gathers = is_extremum or gathering is ir.Gathering.SUM
