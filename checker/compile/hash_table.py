@@ -1,4 +1,4 @@
-"""The visited set's inner loops: hashing, looking up and inserting packed states, and sharing them among shards.
+"""The visited set's inner loops: packed states are hashed, looked up, inserted, and divided among shards.
 
 Each `Staged` function here builds a function of machine code (checker/compile/machine_code.py). Its arguments are
 addresses of arrays, and numbers. A state is `words` words of 64 bits; the states of an array lie side by side.
@@ -43,7 +43,7 @@ STATE_AHEAD = 6
 
 @Staged
 def hash_of(code: Code, state: Words, words: Value) -> None:
-    """The 64-bit hash of a state. Files on disk are sorted by this hash, so another hash needs another file format."""
+    """The 64-bit hash of a state. Files on disk are sorted by this hash, so a new hash needs a new file format."""
     mixed = code.variable(MULTIPLIER)
     with code.loop(0, words) as word:
         mixed.set((mixed ^ state[word]) * MULTIPLIER)

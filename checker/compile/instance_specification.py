@@ -54,7 +54,7 @@ class InstanceSpecification:
 
     @lru_cache(maxsize=64)  # noqa: B019 - few specifications are kept alive
     def instance(self) -> Instance:
-        """Rebuild the instance. Raises DifferingModelError if this machine has another version of the model."""
+        """Rebuild the instance. Raises DifferingModelError if this machine's model is not the described version."""
         model = _model(self.name, self.files)
         if model.digest != self.digest:
             raise DifferingModelError(

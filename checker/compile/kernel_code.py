@@ -231,7 +231,7 @@ class Lowering:
 
     @property
     def state(self) -> Value:
-        """The routine's first state: has the settings, and the error word for a subset's index that is out of range."""
+        """The routine's first state. Settings are read from it; its error word records subset indices out of range."""
         return self.places[self.routine.states[0]]
 
     def delayed(self, expressions: Iterable[ir.Expression]) -> list[Callable[[], Value]]:
@@ -268,7 +268,7 @@ class Lowering:
                 assert_never(operation)
 
     def setting(self, name: str) -> Value:
-        """The value of a setting: a bound is compiled in, another setting is read from the working buffer."""
+        """The value of a setting: a bound is compiled in, any other setting is read from the working buffer."""
         entry = self.kernel.instance.model.entries[name]
         if entry.is_bound:
             return self.code.constant(getattr(self.kernel.instance.configuration, name))
@@ -306,8 +306,8 @@ class Lowering:
         return [self.value(end) if number is None else number for end, number in ends]
 
     def folded(self, fold: ir.Fold) -> Number:
-        """Build the loops of a fold (`all`, `any`, `sum`, `min`, `max`), and return the fold's result, as it is after
-        the loops. At the first element that decides an `all` or `any`, the code returns from the whole function."""
+        """Build the loops of a fold (`all`, `any`, `sum`, `min`, `max`), and return the fold's result after
+        complete loops. An element that decides an `all` or `any` ends the function, unless the fold must go on."""
         code, gathering = self.code, fold.gathering
         is_all, is_extremum = gathering is ir.Gathering.ALL, gathering in (ir.Gathering.LEAST, ir.Gathering.GREATEST)
         gathers = is_extremum or gathering is ir.Gathering.SUM
@@ -357,7 +357,7 @@ class Lowering:
 
 @Staged
 def note(code: Code, result: Value, state: Value, step: Value) -> None:
-    """Add 1 to the counter at address `result`; if it was 0, also store `state` and `step` there."""
+    """Add 1 to the counter at address `result`; if the counter was 0, also store `state` and `step` behind it."""
     with code.when(load_word(result) == 0):
         store_word(result + STATE_OFFSET, state)
         store_word(result + STEP_OFFSET, step)
@@ -436,7 +436,7 @@ class KernelCode:
             self.module.function(build, is_exported=True)
 
     def may_overreport(self, code: Code) -> None:
-        """Build the function that returns `Kernel.may_overreport`, after all others: only then is the value known."""
+        """Build the function that returns `Kernel.may_overreport`, last: building the others decides the value."""
         code.return_(self.elements.goes_on)
 
     def keep(self, code: Code, state: Value, words: Value) -> None:
@@ -506,7 +506,7 @@ class KernelCode:
                     self.judge(code, judged, number, prop, self.holds(code, prop.function, *arguments))
 
     def judge(self, code: Code, judged: Judged, number: int, prop: Property, truth: Value) -> None:
-        """Count a result if `truth`, the property's value, is true for a `sometimes` property, false for any other."""
+        """Count a result if `truth`, the property's value, is true (`sometimes` property) or false (any other)."""
         if prop.kind is Kind.SOMETIMES:
             with self.when(code, judged, number, truth, *judged.states.values()):
                 self.count(code, judged, number, EntryKind.FOUND)
@@ -532,7 +532,7 @@ class KernelCode:
     @contextmanager
     def when(self, code: Code, judged: Judged, number: int, condition: Operand, *states: Value) -> Iterator[None]:
         """Build an `if condition:` around the code that the `with` block builds. If a value left its declared range in
-        one of these states, a careful kernel counts an error of property `number` instead."""
+        one of `states`, a careful kernel does not execute that code, but counts an error of property `number`."""
         if not self.counts_errors:
             with code.when(evaluated(condition)):
                 yield
@@ -680,7 +680,7 @@ class KernelCode:
         guards: Sequence[Expression],
         loop: Loop | None = None,
     ) -> Iterator[Sequence[Value]]:
-        """Loop over all arguments of a routine for which its guards are true in `state`, and yield these arguments.
+        """Loop over all arguments for which the routine's guards are true in `state`, and yield these arguments.
         Each guard is evaluated in the outermost loop that binds everything it reads."""
         limits = self.ranges.limits(routine, guards, argument_limits(routine, choices))
         lowering = Lowering(self, code, routine, {routine.states[0]: state}, limits)
@@ -789,7 +789,7 @@ class CarefulCode(KernelCode):
                 self.emit_step(code, at, state, slot, arguments)
 
     def undo(self, before: Value, after: Value, results: Value, state: Value, step: Value) -> None:
-        """Count a step that leaves a declared range, and restore the state before it in the working buffer."""
+        """Count a step that leaves a declared range, and restore in the working buffer the state before the step."""
         forget(after)
         note(results + offset_of_steps(self._deadlock), state, step)
         self.copy(before, after)

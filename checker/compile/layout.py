@@ -88,7 +88,7 @@ class Layout:
         return next(place for place in self.settings if place.name == name)
 
     def buffer(self, instance: Instance, cells: Sequence[int] = ()) -> NDArray[np.int8]:
-        """A working buffer with an instance's run-time settings, and with `cells` (without them: zeros)."""
+        """A working buffer with an instance's run-time settings, and with the values `cells` (if empty: zeros)."""
         buffer = np.zeros(self.size, np.int8)
         values = dict(instance.configuration.items())
         for place in self.settings:

@@ -1,8 +1,8 @@
 """Decides, for the code of kernels, which numbers are constants, which indices need a check, and where to put guards.
 
-`Ranges` knows the values of numbers that are compiled in, limits of variables, and whether an index needs a check.
+`Ranges` computes the values of compiled-in numbers and limits of variables, and decides which indices need a check.
 `placed` chooses, for each guard of an action, the outermost loop over arguments that binds all variables of the guard.
-`Elements` knows which folds (`all`, `any`) over symmetric elements must visit all elements, and how elements compare.
+`Elements` decides which folds (`all`, `any`) over symmetric elements visit all elements, and how elements are compared.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Limits = Mapping[ir.Variable, int]
 
 
 class Ranges:
-    """Knows, for an instance's functions, the values of compiled-in numbers, and which indices are surely in range."""
+    """Computes the compiled-in numbers of an instance's functions, and decides which indices are surely in range."""
 
     def __init__(self, instance: Instance) -> None:
         self.instance = instance
@@ -124,7 +124,7 @@ calls the helper."""
 
 
 def argument_limits(routine: ir.Routine, choices: Sequence[ArgumentRange]) -> Limits:
-    """For each parameter of an action that takes one element, not a subset: the number of elements of its domain."""
+    """For each parameter of `routine` whose values are elements, not subsets: the number of elements of its domain."""
     pairs = zip(routine.arguments, choices, strict=True)
     return {parameter: choice.elements for parameter, choice in pairs if not choice.is_subset}
 

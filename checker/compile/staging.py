@@ -248,11 +248,11 @@ class Code:
         return Value(self, truth)
 
     def every(self, *conditions: Operand) -> Value:
-        """Python's `and`: the first condition that is 0, else the last one. Conditions after it are not evaluated."""
+        """Python's `and`: the first condition that is 0, else the last. The conditions after a 0 are not evaluated."""
         return self._first(conditions, decides=False)
 
     def some(self, *conditions: Operand) -> Value:
-        """Python's `or`: the first condition other than 0, else the last one. Conditions after it are not evaluated."""
+        """Python's `or`: the first condition that is not 0, else the last. Conditions after this are not evaluated."""
         return self._first(conditions, decides=True)
 
     def _first(self, conditions: Sequence[Operand], *, decides: bool) -> Value:
@@ -401,7 +401,7 @@ def evaluated(operand: Operand) -> Number:
 
 class Operation:
     """An operation whose instructions are inlined where it is used. `build` gets LLVM's builder and LLVM's numbers, and
-    returns the result; it returns None for an operation without a result, whose value is 0."""
+    returns the result; if `build` returns None, the operation's result is 0."""
 
     def __init__(self, build: Callable[..., Any]) -> None:
         self.build = build

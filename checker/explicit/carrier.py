@@ -75,7 +75,7 @@ class KernelRunner:
         self.buffers = ThreadBuffers(kernel.layout, instance)
 
     def check(self, states: int, first: int, last: int, active: Buffer, results: KernelResults) -> None:
-        """Evaluate the properties marked in `active` in states first..last-1 of those at the address `states`."""
+        """Evaluate the properties marked in `active` in states first..last-1 of the array at address `states`."""
         before = self.buffers.before
         arrays = (before.ctypes.data, active.ctypes.data, results.address)
         results_before = results.copy()
@@ -88,8 +88,8 @@ class KernelRunner:
     def expand(
         self, states: int, first: int, last: int, batch: Batch, fired: Counts, active: Buffer, results: KernelResults
     ) -> tuple[int, int]:
-        """Write the successors of states first..last-1 into the batch, while it has room. Returns the number of the
-        next state to expand, and how many successors were written."""
+        """Write the successors of states first..last-1 into `batch`, while the batch has room. Returns the number of
+        the next state to expand, and how many successors were written."""
         before, after = self.buffers.before, self.buffers.after
         buffers_at, counts_at = addresses(before, after), addresses(fired, active)
         arguments = (states, first, last, *buffers_at, *batch.at[:3], len(batch.parents), *counts_at, results.address)
@@ -209,7 +209,7 @@ class SearchContext:
         }
 
     def counts(self, results: KernelResults | None = None) -> dict[str, Any]:
-        """The counts so far, for a checkpoint, with the kernel's results `results` (None: those of this context)."""
+        """The counts so far, for a checkpoint, with the kernel's results `results` (None: `self.results`)."""
         result, results = self.result, results or self.results
         return {
             "result": [result.levels, result.generated, result.depth, result.judged],
@@ -298,7 +298,7 @@ class Carrier(ABC):
         return Progress(seconds, result.depth, states, result.generated, frontier, used, forecast(result.levels))
 
     def put_starts(self, batch: Batch, first: int, most: int) -> int:
-        """Put starting states of the search, from number `first` on, at most `most`, into a batch; return how many."""
+        """Put up to `most` of the search's starting states, from number `first` on, into `batch`; return how many."""
         part = self.context.starts[first : first + most]
         words, count = self.context.kernel.layout.pack_rows(part.cells), len(part)
         batch.states[: words.size] = words.ravel()

@@ -43,7 +43,8 @@ from isrcheck.traces.format.trace import Trace
 class ViolatingStates:
     """Finds all states, or all steps, that violate a property, in one visited set (checker/explicit/visited_set.py).
 
-    The kernel counts failures in a range of states. A range with failures is halved until the states are found.
+    The kernel only counts the failures among consecutive states. If some of these states fail, but not all, each half
+    is counted, and so on, until the failing states are found.
     """
 
     def __init__(self, instance: Instance, kernel: Kernel, visited: Any, prop: Property) -> None:
@@ -101,7 +102,7 @@ class ViolatingStates:
 
 
 def _fails(instance: Instance, prop: Property, before: Cells, step: Step) -> bool | None:
-    """True if a property fails on a step and the failure is permitted, False if it fails and is not permitted. None if
+    """True if a property fails on a step and the failure is permitted, False if the failure is not permitted. None if
     the step is not possible, the property holds, or the step or the property cannot be evaluated."""
     try:
         after = run.take(instance, before, step)
@@ -114,7 +115,7 @@ def _fails(instance: Instance, prop: Property, before: Cells, step: Step) -> boo
 
 @dataclass(frozen=True)
 class End:
-    """The end of a path to a violation: a state's number, the number of the violating step from there (-1: the state
+    """The end of a path to a violation: a state's number, the number of the violating step from it (-1: the state
     itself violates), and the packed words of the path's last state."""
 
     state: int
@@ -225,7 +226,7 @@ def distinct_causes(
 
 
 def _candidates(search: Search, ends: Sequence[End]) -> Iterator[StepPath]:
-    """The paths to examine, ordered by their number of faults, then by length, then in the order of discovery."""
+    """The paths to `ends` (of alike paths at most MOST_ALIKE), by number of faults, then length, then discovery."""
     if not ends:
         return
     context = search.context
@@ -268,7 +269,7 @@ def _add(causes: dict[Cause, Trace], trace: Trace) -> None:
 
 
 def _needed(trace: Trace) -> list[Step]:
-    """The steps that a trace needs so that the same part of the property fails as in the whole trace."""
+    """The steps that suffice for a failure in which the same expressions of the property are false as in `trace`."""
     instance, prop, part = trace.instance, trace.prop, broken_part(trace)
     assert prop is not None
 

@@ -161,13 +161,13 @@ class Search:
             result.findings[IN_RANGE.name] = Findings(Finding(count, errors.path), erred=steps)
 
     def findings(self, number: int, prop: Property) -> Findings:
-        """The results so far of a property: its counts, each with a path, and why it has no verdict (or "")."""
+        """The results so far of a property: counts, each with a path, and why the property has no verdict (or "")."""
         reached, permitted, erred = (self.counted(number, kind) for kind in EntryKind)
         whole = self.context.judged.get(prop.name, Findings(reached, permitted))
         return Findings(whole.found, whole.permitted, erred, why_unjudged(self.carrier, prop))
 
     def counted(self, number: int, kind: EntryKind) -> Finding:
-        """How often a property has a result of this kind, within the constraint or outside, and a path to the first."""
+        """How often a property has results of this kind, inside or outside the constraint; and a path to the first."""
         return self.total(self.context.results.entries(number, kind))
 
     def total(self, entries: Iterable[Entry]) -> Finding:

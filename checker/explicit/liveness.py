@@ -280,7 +280,7 @@ class Graph:
         return component
 
     def fair(self, component: NDArray[np.uint32], needed: NDArray[np.uint64]) -> Marks:
-        """Whether each component, by its number, meets every requirement of the row `needed`. Raises LimitError."""
+        """For each component number, whether the component meets all requirements in `needed`. Raises LimitError."""
         total: NDArray[np.uint64] = np.zeros((int(component.max(initial=0)) + 1, self.words), np.uint64)
         collect = as_machine_code(walks.collect)
         for low in range(0, self.count, BUDGET):
@@ -330,8 +330,8 @@ def fair_loops(reachable: WholeSearch, number: int, prop: Property, path: PathTo
 @dataclass(frozen=True)
 class Ways:
     """How a behaviour gets to each node of a graph: `reached` marks the nodes to which it can get, `depths` counts the
-    steps from an initial state. `parents` has each node's predecessor; that is the node itself where a behaviour enters
-    the graph, at the end of the search's path to this node."""
+    steps from an initial state. `parents` has each node's predecessor; a node at which a behaviour enters
+    the graph, by the search's path to this node, is its own predecessor."""
 
     reached: Marks
     depths: NDArray[np.uint32]
@@ -484,7 +484,7 @@ CUT = "a @constraint cuts behaviours off; how they would continue is unknown"
 
 
 def judge_whole(carrier: Carrier, path: PathTo) -> None:
-    """Check the properties that need every reachable state, if the search visited all of them; store the results."""
+    """Check the properties that need every reachable state, if the search visited all states; store the results."""
     context = carrier.context
     if not context.whole or carrier.stores is None or not context.result.exhausted:
         return
@@ -512,7 +512,7 @@ def _findings(states: WholeSearch, number: int, prop: Property, path: PathTo) ->
 
 
 def why_unjudged(carrier: Carrier, prop: Property) -> str:
-    """Why a property that needs every reachable state has no verdict; "" for any other, and if there is a verdict."""
+    """Why a property that needs every reachable state has no verdict; "" for other properties, and if it has one."""
     if prop.kind not in WHOLE:
         return ""
     if carrier.stores is None:

@@ -192,7 +192,7 @@ class RealPaths:
         return Finding(finding.count, None if finding.path is None else self.path(finding.path))
 
     def path(self, path: StepPath) -> StepPath:
-        """The real path for a path of the search, from the same initial state."""
+        """The real path for `path`, a path of the search; both begin in the same initial state."""
         return StepPath(path.initial, self._reached(path).steps)
 
     def _before_last(self, path: StepPath) -> StepPath:
@@ -202,7 +202,7 @@ class RealPaths:
         return StepPath(path.initial, (*reached.steps, last))
 
     def _leaving(self, path: StepPath) -> StepPath | None:
-        """Of the permutations of a real path, the first that ends outside a declared range in plain Python, or None."""
+        """The first permutation of a real path to leave a declared range in plain Python; None if all stay in range."""
         instance, symmetry = self.instance, self.symmetry
         first = instance.initial_states[path.initial]
         for images in symmetry.permutations:
@@ -229,7 +229,7 @@ class RealPaths:
         return reached
 
     def _after(self, before: _Reached, number: int) -> _Reached:
-        """The end of a path that is one step longer; `number` is that step as the search took it, from a kept state."""
+        """The end of the path that goes on from `before` with one step, which the search took as its step `number`."""
         instance = self.instance
         step = instance.step(self.symmetry.step(instance, number, inverse(before.images)))
         after = run.take(instance, before.real, step)
@@ -242,8 +242,8 @@ class RealPaths:
         return _Reached(after, kept, images, (*before.steps, step.number))
 
     def _match(self, images: Permutation, reached: Cells) -> tuple[Permutation, Cells]:
-        """The permutation from a real state to the state that the search keeps instead of `reached`, and that state;
-        `images` maps the real state to `reached`."""
+        """The permutation from a real state to the state that the search keeps instead of `reached`, and the kept
+        state; `images` maps the real state to `reached`."""
         kept = self.kept(reached)
         images_of_kept = self.symmetry.between(self.cleared(reached), kept)
         assert images_of_kept is not None, "the search keeps a permutation of a state in its place"

@@ -108,7 +108,7 @@ class Shards:
         self.numbered += count
 
     def locals_at(self, number: int, earlier: int, locals_there: Sequence[int]) -> list[int]:
-        """For each shard, how many of its states have numbers below `number`; `locals_there` says it for `earlier`."""
+        """For each shard, how many states have numbers below `number`; `locals_there` counts those below `earlier`."""
         owners = self.owners[earlier:number]
         return [int(np.count_nonzero(owners == shard)) + before for shard, before in enumerate(locals_there)]
 

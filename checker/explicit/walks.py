@@ -33,8 +33,8 @@ def components(
     """Number the strongly connected components of the nodes whose byte in `alive` is not 0, from 1 on (Tarjan, 1972).
 
     A call ends after at most `budget` rounds of its loop. It returns 1 if all nodes are numbered; otherwise the caller
-    must call again with the same arrays. Before the first call, all arrays that it writes hold zeros; `saved` has five
-    words, `cursors` has 64 bits for each node, the others 32.
+    must call again with the same arrays. Before the first call, all arrays that calls write hold zeros; `saved` has
+    five words, `cursors` has 64 bits for each node, the others 32.
     """
     progress = [code.variable(saved[place]) for place in (ROOT, DEPTH, HEIGHT, ORDER, COMPONENTS)]
     root, depth, height, order, number = progress

@@ -81,7 +81,7 @@ class Edge:
 
     @property
     def label(self) -> str:
-        """The names of the actions, each followed by its number of steps if it has several: `fetch x3`."""
+        """The names of the actions, each followed by the action's number of steps if above 1: `fetch x3`."""
         return ", ".join(f"{name} x{count}" if count > 1 else name for name, count in self.actions.items())
 
 
@@ -271,7 +271,7 @@ class _GraphBuilder:
             self._judge_deadlock(ends)
 
     def _label(self, kind: int) -> str:
-        """Return the text for a step. `kind` is its action's number in a folded graph, otherwise the step's number."""
+        """Return the text for a step. `kind` is the number of the step or, in a folded graph, of its action."""
         if self.fold:
             return self.instance.model.actions[kind].name
         return self.instance.spell_step(self.instance.step(kind))
@@ -428,7 +428,7 @@ class Transitions:
             )
 
     def _batches(self) -> Iterator[tuple[int, Numbers]]:
-        """For each batch of successors, yield how many it has, and their state numbers (-1: not in the visited set)."""
+        """For each batch, yield the number of successors, and the state number of each (-1: not in the visited set)."""
         at = 0
         while at < self.expanded:
             at, size = self.carrier.attempt(at, min(at + CHUNK, self.expanded))

@@ -1,9 +1,9 @@
 """Budget independence: on which budgets (limits of the number of faults) a proof does not depend.
 
-Such a proof holds for any number of those faults. A proof is independent of a budget if only the budget's own counter
-has an initial value or a range that depends on the budget, no claim (property or lemma) reads that counter, and actions
-only require that the counter is above 0 and decrement it. A lemma may be declared for some budgets only (`applies=`);
-this does not matter, because the proof shows that the lemma is true.
+A proof that does not depend on a budget holds for any number of the budget's faults. This is so if only the budget's
+own counter has an initial value or a range that depends on the budget, no claim (property or lemma) reads that counter,
+and actions only require that the counter is above 0 and decrement it. A lemma may be declared for some budgets only
+(`applies=`); this does not matter, because the proof shows that the lemma is true.
 """
 
 from __future__ import annotations

@@ -73,7 +73,7 @@ class BoundedSystem:
         self._solver.add(self.relation.one_value)
 
     def hypothesis(self, claim: str) -> int:
-        """The literal that is true if a claim holds before a step, and its evaluation leaves no declared range."""
+        """The literal that is true if, before a step, `claim` holds and its evaluation leaves no declared range."""
         if claim in self.extra:
             return self.extra[claim]
         literals = self.relation.properties[claim]
@@ -134,7 +134,7 @@ class BoundedSystem:
 
 
 class AbstractSystem:
-    """The unbounded abstraction. Each step has its own query, unless it changes no field that the claim reads."""
+    """The unbounded abstraction. A step has its own query, unless the step changes no field that the claim reads."""
 
     def __init__(self, instance: Instance, claims: Sequence[Property], budget: FormulaBudget | None = None) -> None:
         self.instance = instance
@@ -146,7 +146,7 @@ class AbstractSystem:
         self._solvers: dict[int, Solver] = {}
 
     def hypothesis(self, claim: str) -> int:
-        """The literal that is true if a claim holds before a step, and its evaluation leaves no declared range."""
+        """The literal that is true if, before a step, `claim` holds and its evaluation leaves no declared range."""
         if claim not in self._hypotheses:
             literals = self.abstraction.ask(self.claims[claim], [self.abstraction.before])
             self._hypotheses[claim] = self.circuit.both(*literals)
@@ -230,7 +230,7 @@ class AbstractSystem:
         return CounterexampleToInduction(question.claim, cells(self.abstraction.before), None, says, cells(step.after))
 
     def _prefer_small(self, solver: Solver) -> None:
-        """Ask the solver for a counterexample within the bounds; if it finds no such counterexample, ask for any."""
+        """Ask the solver for a counterexample within the bounds, and, if it finds none, for any counterexample."""
         compare = self.abstraction.arithmetic.compare
         places = [self.abstraction.layouts[name] for name in self.abstraction.kept]
         small = [
@@ -261,7 +261,7 @@ Truths = NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """A proposed lemma: its text, and the literal that is true if it holds before a step."""
+    """A proposed lemma: its text, and the literal that is true if the lemma holds before a step."""
 
     name: str
     literal: int

@@ -1,4 +1,4 @@
-"""Which configuration entries have any value in a proof for every length. This module loads no solver."""
+"""Which configuration entries may have any value in a proof for every length. This module loads no solver."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from isrcheck.models.language.model import Configuration, Instance, run_plain_py
 
 
 def open_entries(instance: Instance) -> frozenset[str]:
-    """Return the entries that have any value in a proof for every length: the open entries, without the budgets that
-    must be 0 in this instance: the model's contradictions refuse 1 whatever the values of other open entries are."""
+    """Return the entries that may have any value in a proof for every length. These are the open entries, except
+    budgets that are 0 here and must be: a contradiction refuses 1, whatever values the other open entries have."""
     model, values = instance.model, dict(instance.configuration.items())
     is_open = {name for name, entry in model.entries.items() if entry.is_open}
 
@@ -29,7 +29,7 @@ def open_entries(instance: Instance) -> frozenset[str]:
 
 
 class Watched:
-    """A configuration that records whether one of the entries `is_open`, which have no fixed value, is read."""
+    """A configuration that records whether any entry in `is_open` is read; these entries have no fixed value."""
 
     def __init__(self, configuration: Configuration, is_open: Container[str]) -> None:
         self.configuration = configuration

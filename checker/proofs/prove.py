@@ -57,8 +57,8 @@ class BaseCase:
         return evaluator, initial_choice(self.instance, evaluator)
 
     def holds(self, prop: Property) -> bool:
-        """Whether a property of states is true in every initial state. Raises ModelError if it cannot be evaluated in
-        some initial state, and UndecidedError if Z3 gives no answer."""
+        """Whether a property of states is true in every initial state. Raises ModelError if `prop` cannot be evaluated
+        in some initial state, and UndecidedError if Z3 gives no answer."""
         if self.instance.model.generators:
             return self._holds_symbolically(prop)
 
@@ -163,7 +163,7 @@ def preserved(
 
 
 def _initially_true(system: BoundedSystem, proposed: Sequence[Candidate], deadline: float) -> list[Candidate]:
-    """The proposed lemmas that are true in all initial states; each is already known to be true in the first SOME."""
+    """The proposed lemmas that are true in all initial states; all are known to be true in the first SOME states."""
     if not proposed or len(system.instance.initial_states) <= SOME:
         return list(proposed)
     relation, circuit = system.relation, system.circuit
@@ -484,6 +484,6 @@ class _Proving:
         return depth >= prop.of_steps and solver.check(-self._stands(prop, start, depth)).is_yes
 
     def _stands(self, prop: Property, unrolling: Unrolling, depth: int) -> int:
-        """The literal that is true if the property holds after `depth` steps, and its evaluation stays in range."""
+        """The literal that is true if, after `depth` steps, `prop` holds and its evaluation stays in range."""
         holds, _, error = unrolling.at(prop, depth)
         return unrolling.circuit.both(holds, -error)

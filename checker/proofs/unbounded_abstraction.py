@@ -86,7 +86,7 @@ class AbstractEvaluator(Evaluator):
     def act(
         self, before: Sequence[Value], function: Function | None, arguments: Sequence[Value]
     ) -> tuple[int, int, list[Value]]:
-        """As `Evaluator.act`; in one call, all reads of an element of an array without cells return one value."""
+        """As `Evaluator.act`; in one call, reads of one element of an array without cells all return the same value."""
         self.read = {}
         return super().act(before, function, arguments)
 
@@ -128,7 +128,7 @@ class AbstractEvaluator(Evaluator):
         return values[key]
 
     def _note_indices(self, place: FieldLayout, indices: Sequence[Value]) -> None:
-        """For an array without cells: record if an index whose size is fixed leaves its range; no step is excluded."""
+        """For an array without cells: note if an index of an axis of fixed size leaves its range; exclude no step."""
         for index, size in zip(indices, place.sizes, strict=True):
             if size != OPEN:
                 super()._demand(self.arithmetic.within(self.number(index), 0, size - 1)[0])
@@ -177,7 +177,7 @@ class AbstractEvaluator(Evaluator):
         return not all(isinstance(self.number(self.value(end)), int) for end in (numbers.first, numbers.end))
 
     def fold(self, fold: ir.Fold) -> Value:
-        """The result of a fold (`all`, `min`, ...); over an open domain it is arbitrary, and a sum is refused."""
+        """The result of a fold (`all`, `min`, ...); over an open domain, an arbitrary value, but a sum is refused."""
         frame = self.frame
         values, branch, alive, read, error = frame.values, frame.branch, self.alive, dict(self.read), self.error
         try:
@@ -348,7 +348,7 @@ class AbstractEvaluator(Evaluator):
         return self.abstraction.any_value(next(one for one in places if cell < one.offset + one.count))
 
     def _bounds(self, iteration: Round, target: Target) -> Sequence[str]:
-        """A cell's relation to its value before the loop: `>=` if no iteration decreases it, `<=` if none increases."""
+        """Relations of a cell to its value before the loop: `>=` if no iteration lowers it, `<=` if none raises it."""
         begun, after = iteration.begun[target], iteration.after[target]
         if isinstance(target, ir.Variable) or not isinstance(begun, LinearInteger):
             return ()
@@ -364,7 +364,7 @@ def _is_truth(value: Value) -> bool:
 @dataclass(frozen=True)
 class AbstractStep:
     """A step of the abstraction: the action, the arguments (None: any value), the conditions under which it is enabled
-    and under which it leaves a range of fixed size, and the cells after it."""
+    and under which it leaves a range of fixed size, and the cells after the step."""
 
     action: str
     arguments: tuple[int | None, ...]

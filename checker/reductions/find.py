@@ -285,7 +285,7 @@ def _blocks(instance: Instance, symmetry: Symmetry, number: int, sort: Sort) -> 
 
 
 def _small(blocks: list[Block]) -> list[Block]:
-    """The blocks, the largest of which loses elements until there are at most MOST_PERMUTATIONS permutations."""
+    """The blocks; while they have more than MOST_PERMUTATIONS permutations, the largest block loses an element."""
     while prod(factorial(len(block.elements)) for block in blocks) > MOST_PERMUTATIONS:
         largest = max(range(len(blocks)), key=lambda number: len(blocks[number].elements))
         block = blocks[largest]

@@ -61,7 +61,7 @@ class _Normalization:
         self.left = MOST_NODES
 
     def form(self, node: ir.Node, forms: Forms, *, as_truth: bool = False) -> Any:
-        """The normal form of a node; with `as_truth`, it need only keep whether the node's value is true."""
+        """The normal form of a node; with `as_truth`, the form need only keep whether the value is true."""
         self.left -= 1
         if self.left < 0:
             raise _TooLargeError

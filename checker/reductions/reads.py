@@ -266,7 +266,7 @@ class _Reading:
         self.written |= call.routine.writes
 
     def given(self, call: ir.Call) -> Names:
-        """For each parameter of the called function, what the call passes: an index, a state, or None for the rest."""
+        """For each parameter of the called function, what the call passes if it is an index or a state; else None."""
         return dict(zip(call.routine.parameters, map(self.index, call.arguments), strict=True))
 
     def held_by(self, into: str | None, field: str) -> str | None:

@@ -4,8 +4,8 @@ Out: `Sort`s: the domains whose elements the model distinguishes only by ==, by 
      every other domain the first place that distinguishes elements.
 
 A sort is a set of values. Every value gets a sort by unification: an index has the sort of the domain of its axis, the
-two sides of == have one sort, a parameter has the sort of its arguments. Computed numbers have no sort. Domains whose
-elements are compared, stored or passed as each other share one sort.
+two sides of == have one sort, a parameter has the sort of its arguments. Computed numbers have no sort. Two
+domains share one sort if elements of one are compared with elements of the other, or stored or passed in their place.
 
 A permutation of the elements of a sort maps steps to steps, and keeps the truth of properties, under two conditions:
 every operation on values of the sort is ==, !=, use as an index, assignment, a call, or a fold or loop over the whole
@@ -206,7 +206,7 @@ class Sorts:
         return isinstance(end, ir.Constant | ir.Size)
 
     def routine(self, routine: ir.Routine) -> _Reading:
-        """Go through a routine, once, and return what was read: the nodes of its variables and of its result."""
+        """Go through a routine, once, and return what was read: the nodes of the routine's variables and result."""
         if routine not in self.routines:
             self.routines[routine] = reading = _Reading(self, routine)
             reading.block(routine.body)

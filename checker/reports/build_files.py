@@ -253,7 +253,7 @@ def _fingerprint(instance: Instance, prop: Property, word: Word) -> str:
 
 
 def _flow(trace_file: TraceFile) -> dict[str, Any]:
-    """Return the SARIF code flow of a trace: for each step, its action's function and the cells that it changed."""
+    """Return the SARIF code flow of a trace: for each step, its action's function and the changed cells."""
     trace = trace_file.trace
     instance, columns = trace.instance, titles(trace.instance)
     locations = []

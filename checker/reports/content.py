@@ -50,7 +50,7 @@ def first_sentence(verdict: Verdict) -> str:
 
 @dataclass(frozen=True)
 class TraceFile:
-    """A trace that a search wrote; `shows` says what it shows (empty: the violation of its property)."""
+    """A trace that a search wrote; `shows` says what the trace shows (empty: the violation of its property)."""
 
     path: Path
     trace: Trace
@@ -200,5 +200,5 @@ class ReportContent:
 
 
 def unfinished(command: str, code: int) -> ReportContent:
-    """Return the report that the folder has while `check` runs, which says that there are no results yet."""
+    """Return the report that the folder has while `check` runs; this report says that there are no results yet."""
     return ReportContent("check", Grid((), (), ()), (), command=command, code=code)

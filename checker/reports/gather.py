@@ -222,8 +222,8 @@ def _of_sweep(result: SweepTable, *, strict: bool) -> ReportContent:
 
 
 def _of_cluster(result: Doctored) -> ReportContent:
-    """The report on a cluster: a row and a search for each group of answers with equal case and headline. The first
-    search has all traces."""
+    """The report on a cluster: answers with the same case (settings of topics) and headline share a row and a search.
+    The first search has all traces."""
     traces = tuple(TraceFile(path, read(path), shows) for path, shows in result.files.items())
     searches: list[SearchReport] = []
     cells = []

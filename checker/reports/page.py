@@ -286,7 +286,7 @@ LETTER = 7.3
 
 @dataclass(frozen=True)
 class Bar:
-    """A horizontal bar of a plot, with `name` on its left and the text `says` on its right; `part` is drawn darker."""
+    """A horizontal bar of a plot, with `name` left of it, `says` right of it; `part` of its `value` is drawn darker."""
 
     name: str
     value: float
@@ -310,7 +310,7 @@ def ticks(most: float) -> list[float]:
 
 
 def log_ticks(most: float) -> list[float]:
-    """Return the marks of a logarithmic axis: powers of ten from 1 to the first that is at least `most` and 10."""
+    """Return the marks of a logarithmic axis: 1, 10 and further powers of ten, until one is at least `most`."""
     return [10.0**power for power in range(max(1, math.ceil(math.log10(max(most, 1)) * (1 - 1e-9))) + 1)]
 
 

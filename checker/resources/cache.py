@@ -107,7 +107,7 @@ def keep(path: Path, content: bytes) -> None:
 
 
 def kept_or_made(path: Path, make: Callable[[], bytes], is_whole: Callable[[], bool] = lambda: True) -> bytes:
-    """The content of a cache file, or else what `make` returns, written to the file if possible and `is_whole`."""
+    """The content of a cache file, or else what `make` returns, written to the file if `is_whole()` and if possible."""
     content = kept(path)
     if content is None:
         content = make()

@@ -324,7 +324,7 @@ class Interrupts:
 
     @classmethod
     def listen(cls, interrupts: Sequence[int]) -> None:
-        """Use the list `interrupts`. If it has an entry, Ctrl-C was pressed."""
+        """Use `interrupts` as this list: Ctrl-C was pressed if the list has an entry."""
         cls.seen = interrupts
 
 

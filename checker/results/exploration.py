@@ -69,7 +69,7 @@ class Findings:
 
 
 class ReachedStates(Protocol):
-    """Answers queries about the states that a search has visited; each engine has its own form."""
+    """Answers queries about the states that a search has visited; each engine has an implementation of its own."""
 
     def sample(self, most: int) -> list[Cells]:
         """About `most` of the visited states, at equal distances in the order of discovery."""

@@ -5,10 +5,10 @@ Out: `KernelResults`, for running a kernel; byte offsets, for building its code.
 
 The array is a table with three columns: a count, and the first state and step that were counted. Each property has a
 row for each kind of result (`EntryKind`), and then the same rows again for successors outside the model's constraint,
-in which properties are evaluated although they are not kept. The implicit property `deadlock` follows the declared
-properties, which have the numbers from 0 on. After the properties come three rows: for steps that leave a declared
-range; for steps that lead outside the constraint; and for the status, which is the state at which the kernel stopped,
-the number of successors that it made, and whether the model left a declared range there.
+in which properties are evaluated although the search does not keep them. The implicit property `deadlock` follows the
+declared properties, which have the numbers from 0 on. After the properties come three rows: for steps that leave a
+declared range; for steps that lead outside the constraint; and for the status, which is the state at which the kernel
+stopped, the number of successors that it made, and whether the model left a declared range at this state.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SUCCESSORS_OFFSET, FAILED_OFFSET = WORD_BYTES, 2 * WORD_BYTES
 
 
 class EntryKind(IntEnum):
-    """Kinds of results: violations (for `sometimes`: states in which it is true), permitted failures, range errors."""
+    """Kinds of results: violations (or that a `sometimes` property is true), permitted failures, range errors."""
 
     FOUND = 0
     PERMITTED = 1
@@ -197,7 +197,7 @@ class KernelResults:
                 self._table[row, 0] = 0
 
     def add(self, other: KernelResults, number_of: Callable[[int], int]) -> None:
-        """Add the counts `other`, whose states have other numbers; `number_of` maps them to the numbers used here.
+        """Add the counts of `other`; `number_of` maps the number of a state in `other` to its number in `self`.
 
         Where two rows have different first states, the state with the smaller number is kept.
         """

@@ -13,7 +13,7 @@ from isrcheck.models.language.model import Property, Step
 
 @dataclass(frozen=True)
 class CounterexampleToInduction:
-    """A state in which every hypothesis holds, a step, and the state after it, in which the property `claim` fails.
+    """A state in which all hypotheses hold, a step, and the state after the step, in which the property `claim` fails.
 
     `says` describes the step in words. If the counterexample comes from the unbounded abstraction, `step` is None, and
     cells that the abstraction lacks are None.

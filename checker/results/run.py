@@ -75,7 +75,7 @@ class Part:
         return []
 
     def undecided(self, _run: Run, /) -> str:
-        """Why the run is undecided although the search was not cut short; empty if this part leaves nothing open."""
+        """Why the run is undecided although the search was not cut short; empty if this part is not the reason."""
         return ""
 
     def as_object(self, run: Run, /) -> Any:
@@ -143,7 +143,7 @@ class Run:
 
     @property
     def word(self) -> Word:
-        """The gravest verdict of the run; UNDECIDED if no property fails and a further engine left something open."""
+        """The gravest verdict of the run; UNDECIDED if the search passes, but `Part.leaves_open` is true for a part."""
         word = overall(self.verdicts, is_complete=self.exploration.is_complete)
         is_open = word in (Word.NO_VIOLATION, Word.HOLDS) and any(part.leaves_open for part in self.parts)
         return Word.UNDECIDED if is_open else word
@@ -203,7 +203,7 @@ class Z3Agreement(Part):
 
 
 def totals(exploration: Exploration, *, counts_once: bool = True) -> list[str]:
-    """Return lines about a search: the number of states, the depth, the speed and the memory."""
+    """Return lines about a search: states, depth, speed, memory, and, if `counts_once`, the successors per state."""
     if not exploration.has_begun:
         return [f"the search did not begin: {WHY_STOPPED[exploration.stopped or 'interrupt']}"]
     seconds = max(exploration.seconds, 1e-9)

@@ -49,7 +49,7 @@ def tables(rows: Sequence[Sequence[str]], widest: int, absent: str) -> list[str]
 
 
 def side_by_side(columns: Sequence[Column], room: int) -> list[list[Column]]:
-    """Divide columns into groups that fit side by side into `room` characters, if possible, with gaps of two."""
+    """Divide columns into groups. The columns of a group, with gaps of two, fit into `room` characters if possible."""
     groups: list[list[Column]] = []
     left = 0
     for column in columns:

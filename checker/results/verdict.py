@@ -204,7 +204,8 @@ def _verdict(exploration: Exploration | BmcResult, prop: Property, findings: Fin
 
 
 def overall(judged: Sequence[Verdict], *, is_complete: bool) -> Word:
-    """The gravest of several verdicts. If the search was cut short (not `is_complete`), UNDECIDED is one of them."""
+    """The gravest of several verdicts. If the search was cut short (not `is_complete`), UNDECIDED is added to them if
+    any verdict is not PROVED, REACHED or NOT APPLICABLE, or if there is no verdict."""
     words = {verdict.word for verdict in judged}
     if words == {Word.NOT_APPLICABLE}:
         return Word.NOT_APPLICABLE  # nothing was judged

@@ -16,7 +16,7 @@ from isrcheck.commands.exit_codes import SAFE, UNDECIDED, UNEXPECTED
 
 
 class Answer(Protocol):
-    """The results of the searches of one row. If Ctrl-C interrupted them, no further row is searched."""
+    """The results of the searches of one row. If Ctrl-C interrupted these searches, no further row is searched."""
 
     @property
     def is_interrupted(self) -> bool:

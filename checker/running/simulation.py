@@ -1,6 +1,6 @@
 """Simulation: random walks, for bounds too large for a search; the results as text and as an object.
 
-Out: a `SimulationRun` with its verdicts and trace files; lines of text, and the object (documented in docs/json.md).
+Out: a `SimulationRun` with its verdicts and trace files; lines of text, and the `--json` object (docs/json.md).
 """
 
 from __future__ import annotations

@@ -42,8 +42,8 @@ class TraceWriter:
     def write(
         self, target: str, instance: Instance, judged: Sequence[Verdict], *, command: str = ""
     ) -> Mapping[str, Path]:
-        """Write a trace for every violation and permitted failure; returns the files by property. The traces name
-        `command` as the command that found them, or, if it is empty, the shortest search that finds the failure."""
+        """Write a trace for every violation and permitted failure; returns the files by property. A trace names
+        `command` as the command that found it; if `command` is empty, the shortest search that finds the failure."""
         files: dict[str, Path] = {}
         for verdict in judged:
             name = verdict.prop.name
