@@ -38,8 +38,8 @@ def shortened(
     limits: Limits,
     report: Report = lambda what, seconds: None,
 ) -> StepPath:
-    """Return the shortest path found within `limits` that ends like `path`: with a violation of `prop`, a permitted
-    failure of it, or a state that reaches it, as `kind` says. `path` itself is returned if no search shortens it.
+    """Return the shortest path found within `limits` that ends like `path`: as `kind` says, with a violation of `prop`,
+    a permitted failure of `prop`, or a state that reaches `prop`. If no search shortens `path`, return `path` itself.
     Raises KeyboardInterrupt after Ctrl-C."""
     started = time.monotonic()
     deadline = float("inf") if limits.seconds is None else started + limits.seconds

@@ -212,7 +212,7 @@ class SimulationRequest:
 
 
 class Walkers:
-    """Takes the walks of one thread, group by group. The walks end if `is_over()` is true before a step."""
+    """Takes the walks of one thread, group by group. If the function `is_over` returns True, all walks end."""
 
     def __init__(
         self, instance: Instance, kernel: Kernel, request: SimulationRequest, is_over: Callable[[], bool]
@@ -268,8 +268,8 @@ class Walkers:
     def _step(
         self, states: NDArray[np.uint64], numbers: Numbers, path: _PathOf
     ) -> tuple[Numbers, NDArray[np.uint64], NDArray[np.uint32]]:
-        """Expand the states and choose a step for each. Return, for the walks that go on, their rows, their next
-        states, and the chosen steps."""
+        """Expand `states`, and choose a step from each state that has one. Return, for these states, the positions in
+        `states`, the next states, and the chosen steps. `path` makes the paths of the tally's findings."""
         rows: list[Numbers] = []
         taken: list[NDArray[np.uint64]] = []
         steps: list[NDArray[np.uint32]] = []

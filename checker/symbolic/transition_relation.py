@@ -45,7 +45,7 @@ class Transition:
 
 @dataclass(frozen=True)
 class PropertyLiterals:
-    """Three literals of a property: it holds; its failure is permitted; its evaluation leaves a range (`error`)."""
+    """Three literals of a property: it holds; its failure is permitted; its evaluation leaves a declared range."""
 
     prop: Property
     holds: int
@@ -346,7 +346,7 @@ class Unrolling:
         return len(self.levels) - 1
 
     def extend(self) -> None:
-        """Add the next state. Queries about this state must require `one_step` of the level before it."""
+        """Add the next state. Queries about this state must require `one_step` of the previous level."""
         level = self.levels[-1]
         images = self._images(level.state, level.taken)
         self._extend([self.relation.replaced(value, images) for value in self.relation.after])
