@@ -269,7 +269,7 @@ class Merge:
 
     def merged(self, answers: Mapping[int, PlainData], stopped: str | None) -> Exploration:
         """Return the merged result, in which counts are sums. `answers` has the results of the parts; `stopped` is the
-        reason why some parts have no result, None if all parts have one."""
+        reason why some parts have no result, or None if every part has a result."""
         result, instance = self.beginning.search.result, self.beginning.search.context.instance
         parts = [exploration_of(answer, instance, result.limits) for _, answer in sorted(answers.items())]
         first = self.beginning.depth

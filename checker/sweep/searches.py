@@ -115,7 +115,7 @@ def read_sweep(options: Options) -> Sweep:
 
 
 def refused_throughout(why: str) -> str:
-    """Return the message for a sweep in which no combination can be searched; `why`: why the first one was refused."""
+    """Return the message for a sweep in which no combination can be searched; `why` is the first refusal's reason."""
     return f"no combination of a sweep can be searched: {why}"
 
 

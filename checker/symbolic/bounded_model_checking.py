@@ -201,9 +201,9 @@ class _BoundedModelChecker:
         self, depth: int, goals: list[Goal], solve: Callable[[int], Values | None], leaving: int = FALSE
     ) -> tuple[Errors, Values | None]:
         """Look for every goal, and for range errors: properties whose evaluation leaves a declared range at this depth.
-        Return the `Errors` (a literal: the path has a range error; an assignment for a path with a new range error, or
-        None), and an assignment for a path on which `leaving` is true, or None. Each query asks for all of these
-        together, because a query for `leaving` alone would take as long."""
+        Return the `Errors` (a literal: the path has a range error; an assignment for a path with a property's first
+        range error, or None), and an assignment for a path on which `leaving` is true, or None. Each query asks for all
+        of these together, because a query for `leaving` alone would take as long."""
         said = {goal: self._said(goal.prop, depth) for goal in goals}
         errors = {goal.prop: said[goal][2] for goal in goals if said[goal][2] != FALSE}
         in_order = self.circuit.all(self.last_order)
@@ -345,8 +345,8 @@ class _BoundedModelChecker:
 
 
 class Order:
-    """Finds the independent pairs of steps: neither step writes a cell that the other step reads or writes. With
-    `with_errors`, the cells that decide whether a step leaves a declared range count as read by the step."""
+    """Finds the independent pairs of steps: neither step writes a cell that the other step reads or writes. If
+    `with_errors` is true, the cells that decide whether a step leaves a declared range count as read by the step."""
 
     def __init__(self, relation: TransitionRelation, *, with_errors: bool) -> None:
         owner = {

@@ -82,7 +82,7 @@ def subscripts(node: ast.expr) -> tuple[ast.expr, Sequence[ast.expr]]:
 
 
 def spelled(node: ast.AST) -> str:
-    """Return the text of a statement or expression like `ast.unparse`, but with `all(x for x in Node)` for `all((x for
+    """Return the text of a statement or expression as `ast.unparse` does, but `all(x for x in Node)` for `all((x for
     x in Node))`, and without recursion for each term of a sum and each `else` of a chain."""
     return ast.unparse(_shallow(node))
 
@@ -501,7 +501,7 @@ def name_today(name: str) -> str:
 
 @contextmanager
 def former_names() -> Iterator[None]:
-    """In this context, imports by former names find the current modules; its end restores `sys.modules` for them."""
+    """In this context, imports by former names find the current modules; after it, they find what they found before."""
     kept = {name: module for name, module in sys.modules.items() if name_today(name) != name}
     named = {name.removeprefix(PACKAGE): module for name, module in _modules()}
     if not _has_package_of_its_own():
