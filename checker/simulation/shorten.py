@@ -61,8 +61,8 @@ def shortened(
 def _shorter(
     instance: Instance, kernel: Kernel, prop: Property, kind: EntryKind, path: StepPath, at: int, limits: Limits
 ) -> StepPath | None:
-    """Search from the state after the first `at` steps of `path` or, if `at` is 0, from all initial states (from that of
-    `path` only, if there are too many). Return a shorter path with the same first `at` steps; None if none is found."""
+    """Search from the state after the first `at` steps of `path` or, if `at` is 0, from all initial states (from that
+    of `path` only, if too many). Return a shorter path with the same first `at` steps; None if none is found."""
     length = path.depth - at
     is_deadlock, is_error = prop is DEADLOCK, prop is IN_RANGE
     # The ends of paths of this length are judged when they are expanded.

@@ -81,7 +81,7 @@ class Tally:
             finding.count, finding.path = 1, path
 
     def add(self, other: Tally) -> None:
-        """Add the tally of later walks to this tally. Of two paths of one kind, this tally keeps its own."""
+        """Add the tally of later walks to this tally. If both have a path to one result, this tally keeps its own."""
         for name in ("walks", "visited", "steps", "generated", "ended"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.longest = max(self.longest, other.longest)

@@ -126,7 +126,7 @@ class SweepTable:
 
     @property
     def smallest(self) -> FailingRow | None:
-        """The smallest row with a violation or, if there is none, with a permitted failure; None if no row fails."""
+        """The smallest row with a violation or, if no row has one, with a permitted failure; None if no row fails."""
         for word in (Word.VIOLATED, Word.PERMITTED):
             failing = [
                 FailingRow(row, row.run, min(failed, key=lambda verdict: verdict.depth or 0))

@@ -419,7 +419,7 @@ def place_in(path: str, holder: str, name: str) -> str:
 @cache
 def _bound_at(path: str, name: str, holder: str = "") -> int:
     """Return the last line of a file that defines or assigns `name` outside of classes. If `holder` is given, return
-    the last such line of the class `holder` or, if there is none, of another class. If no line is found, return 1."""
+    the last such line of the class `holder` or, without such a line, of another class. If no line fits, return 1."""
     try:
         lines = text_of(path).tree.body
     except (OSError, SyntaxError, ValueError):
