@@ -157,7 +157,7 @@ class TransitionRelation:
 
     def _deadlock(self) -> PropertyLiterals:
         """Return the literals of `deadlock`, which holds if a step is enabled or leaves a declared range, if a
-        `@terminal` is true, or if a constraint of the model is false."""
+        `@terminal` predicate is true, or if a constraint of the model is false."""
         circuit = self.circuit
         has_step = circuit.any([-self.within, *(circuit.either(one.enabled, one.error) for one in self.transitions)])
         ends, error = FALSE, FALSE
@@ -314,7 +314,7 @@ class UnrolledLevel:
 
 
 class Unrolling:
-    """All paths of a length as formulas. The paths start in an initial state or, with `free`, in any state. The literal
+    """All paths of a length as formulas. The paths start in an initial state or, if `free` is true, in any. The literal
     `begins` is true if the first state is exactly one of these states."""
 
     def __init__(self, relation: TransitionRelation, *, free: bool = False) -> None:

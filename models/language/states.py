@@ -109,7 +109,7 @@ def spell_value(values: Values, value: int) -> str:
 
 
 def spell_element(number: int) -> str:
-    """Return element 0, 1, 2, ... of a lettered domain as a, b, c, ..., then r26, r27, ..."""
+    """Return element 0, 1, 2, ... of a domain with `letters=True` as a, b, c, ..., then r26, r27, ..."""
     return chr(ord("a") + number) if 0 <= number < 26 else f"r{number}"
 
 

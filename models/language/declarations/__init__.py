@@ -872,7 +872,7 @@ def terminal(function: Any) -> Any:
 
 def constraint(function: Any) -> Any:
     """Mark a predicate of a state: a search goes on only from states in which it is true (TLC's CONSTRAINT). A model
-    may declare several predicates; all must be true. Initial states outside the constraint are dropped."""
+    may declare several predicates; all must be true. An initial state in which one predicate is false is dropped."""
     return _marked(function, Mark(Kind.CONSTRAINT))
 
 
