@@ -38,8 +38,8 @@ def shortened(
     limits: Limits,
     report: Report = lambda what, seconds: None,
 ) -> StepPath:
-    """Return the shortest path found within `limits` that ends like `path`: with a violation of `prop`, a permitted
-    failure of it, or a state that reaches it, as `kind` says. `path` itself is returned if no search shortens it.
+    """Return the shortest path found within `limits` that ends like `path`: as `kind` says, with a violation of `prop`,
+    a permitted failure of `prop`, or a state that reaches `prop`. If no search shortens `path`, return `path` itself.
     Raises KeyboardInterrupt after Ctrl-C."""
     started = time.monotonic()
     deadline = float("inf") if limits.seconds is None else started + limits.seconds
@@ -61,8 +61,8 @@ def shortened(
 def _shorter(
     instance: Instance, kernel: Kernel, prop: Property, kind: EntryKind, path: StepPath, at: int, limits: Limits
 ) -> StepPath | None:
-    """Search from the state after the first `at` steps of `path` or, if `at` is 0, from all initial states (if these
-    are too many, only from that of `path`). Return a shorter path, which begins with the same `at` steps, or None."""
+    """Search from the state after the first `at` steps of `path` or, if `at` is 0, from all initial states (from that
+    of `path` only, if too many). Return a shorter path with the same first `at` steps; None if none is found."""
     length = path.depth - at
     is_deadlock, is_error = prop is DEADLOCK, prop is IN_RANGE
     # The ends of paths of this length are judged when they are expanded.

@@ -74,14 +74,14 @@ class Tally:
         return cls(enabled=np.zeros(actions, np.int64), taken=np.zeros(actions, np.int64), seen=seen, **fields)
 
     def note(self, name: str, kind: EntryKind, path: StepPath) -> None:
-        """Add a path to the findings about the property `name`, unless they have a path of this kind."""
+        """Add a path to the findings about the property `name`, unless they already have a path of this kind."""
         findings = self.findings.setdefault(name, Findings())
         finding = findings.permitted if kind is EntryKind.PERMITTED else findings.found
         if finding.path is None:
             finding.count, finding.path = 1, path
 
     def add(self, other: Tally) -> None:
-        """Add the tally of later walks to this one, which keeps its own path where both tallies have one."""
+        """Add the tally of later walks to this tally. If both have a path to one result, this tally keeps its own."""
         for name in ("walks", "visited", "steps", "generated", "ended"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.longest = max(self.longest, other.longest)
@@ -212,7 +212,7 @@ class SimulationRequest:
 
 
 class Walkers:
-    """Takes the walks of one thread, group by group. The walks end if `is_over()` is true before a step."""
+    """Takes the walks of one thread, group by group. All end if the function `is_over` returns True before a step."""
 
     def __init__(
         self, instance: Instance, kernel: Kernel, request: SimulationRequest, is_over: Callable[[], bool]
@@ -268,8 +268,8 @@ class Walkers:
     def _step(
         self, states: NDArray[np.uint64], numbers: Numbers, path: _PathOf
     ) -> tuple[Numbers, NDArray[np.uint64], NDArray[np.uint32]]:
-        """Expand the states and choose a step for each. Return, for the walks that go on, their rows, their next
-        states, and the chosen steps."""
+        """Expand `states`, and choose a step from each state that has one. Return, for these states, the positions in
+        `states`, the next states, and the chosen steps. `path` makes the paths of the tally's findings."""
         rows: list[Numbers] = []
         taken: list[NDArray[np.uint64]] = []
         steps: list[NDArray[np.uint32]] = []

@@ -1,4 +1,4 @@
-"""Breadth-first search on Spark: the search of checker/explicit, whose work is done by Spark's executors.
+"""Breadth-first search on Spark: the same search as in checker/explicit, but Spark's executors do the work.
 
 In:  a `SparkRequest`, an instance of a model, the instance's kernel (its compiled functions), and limits.
 Out: the result of the search, as `Exploration` and `SparkSummary`. Other packages also use the Spark session, run tasks

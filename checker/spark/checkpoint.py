@@ -85,7 +85,8 @@ SCHEMA = "depth int, chunk int, first long, size long, blob binary, sum long"
 
 
 class Checkpoints:
-    """The checkpoints of one search. Raises UsageError if the folder belongs to another search or has other files."""
+    """The checkpoints of one search. Raises UsageError if the folder belongs to another search, or has other files but
+    no checkpoints."""
 
     def __init__(self, session: Session, name: str, question: Mapping[str, Any]) -> None:
         self.session = session

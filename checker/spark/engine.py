@@ -92,7 +92,7 @@ class PartitionedStates:
         return self.count * (16 * self.words + 16)
 
     def found_by(self, first: int, steps: int) -> NDArray[np.int64]:
-        """Return, by step number, how many states each step discovered; no step discovered the `first` start states."""
+        """Return, by step number, how many states each step discovered; the `first` start states do not count."""
         assert not self.levels or first == self.levels[0].size, "the states to start from are not stored yet"
         counts = np.zeros(steps, np.int64)
         for level in self.levels[1:]:
@@ -183,7 +183,7 @@ class SparkCarrier(Carrier):
     # ------------------------------------------------------------------------------------------------------ levels
 
     def finish(self) -> None:
-        """Fetch the paths to all states that the search reports. If Spark is lost, report no state without a path."""
+        """Fetch the paths to all states that the search reports. If Spark is lost, drop states without a path."""
         results = self.context.results
         try:
             if not self.lost:
@@ -259,8 +259,8 @@ class SparkCarrier(Carrier):
         self._find_paths()
 
     def _finish(self, level: LevelTask, by_shard: Pairs) -> bool:
-        """Sort the new states in `by_shard`, and store them as a level. Return True, or False if the time limit is
-        reached first. Raises Full if the level is too large."""
+        """Sort the states in `by_shard`, which the tasks of `level` have discovered, and store them as the next level.
+        Return True, or False if the time limit is reached first. Raises Full if the next level is too large."""
         statistics = task_statistics(self.spark)
         scattered = partitioned(by_shard.mapPartitions(partial(scatter, level)), self.shards)
         ordered = scattered.mapPartitionsWithIndex(partial(order, level, statistics), preservesPartitioning=True)

@@ -31,7 +31,7 @@ EMPTY_WORDS = ("WARNING:", "Picked up ", "Error: Could not create", "Error: A fa
 
 
 class SparkLostError(UndecidedError):
-    """Spark failed during a search: it lost memory, disk space, executors or its Java process. The exit code is 3."""
+    """Spark failed in a search: it lost memory, disk space, executors or its Java process. The exit code is 3."""
 
 
 @dataclass

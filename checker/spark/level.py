@@ -151,7 +151,7 @@ def merge(level: LevelTask, statistics: TaskStatistics, shard: int, arriving: Bl
 
 def _take_in_order(visited: VisitedSet, waiting: list[Blob]) -> NDArray[np.bool_]:
     """Insert the successors into an empty visited set, in the order of their predecessors. Return a flag "visited
-    before" for each distinct successor: False, until `merge` reads the visited states and sets it."""
+    before" for each distinct successor: all flags are False, and `merge` sets those of the visited states."""
     arrivals = ShardIntake(visited)
     for blob in sorted(waiting, key=lambda blob: (blob.about["origin"], blob.about["number"])):
         arrivals.take(blob)

@@ -269,7 +269,7 @@ class Merge:
 
     def merged(self, answers: Mapping[int, PlainData], stopped: str | None) -> Exploration:
         """Return the merged result, in which counts are sums. `answers` has the results of the parts; `stopped` is the
-        reason why some parts have no result, None if all parts have one."""
+        reason why some parts have no result, or None if every part has a result."""
         result, instance = self.beginning.search.result, self.beginning.search.context.instance
         parts = [exploration_of(answer, instance, result.limits) for _, answer in sorted(answers.items())]
         first = self.beginning.depth
@@ -318,22 +318,23 @@ class Merge:
 
     def _end(self, declared: Mapping[str, Findings]) -> float:
         """Return the depth at which a single search would end because all properties in `declared` are decided;
-        infinity if one is undecided, or with `count_all`."""
+        infinity if a property is undecided, or if `count_all` is true."""
         paths = [findings.found.path for findings in declared.values()]
         if self.count_all or not paths:
             return float("inf")
         return max(float("inf") if path is None else path.depth for path in paths)
 
     def _ends(self, declared: Mapping[str, Findings], ends: Findings) -> Findings | None:
-        """Return what a single search would report about `deadlock`, None if nothing. `ends` has all parts' findings
-        about `deadlock`, `declared` those about the model's properties, which end a search once all are decided."""
+        """Return the findings about `deadlock` that a single search would report; None if it would report none. `ends`
+        has all parts' findings about `deadlock`. `declared` has the findings about the model's properties: a search
+        ends once all of these properties are decided."""
         last = self._end(declared) - 1  # the states at the end would not be expanded
         ends = Findings(_until(ends.found, last), erred=_until(ends.erred, last))
         return ends if ends.found.path is not None or ends.erred.path is not None else None
 
     def _errors(self, declared: Mapping[str, Findings], ends: Findings | None, errors: Findings) -> Findings | None:
-        """Return what a single search would report about `in_range`, None if nothing, given the merged findings about
-        the model's properties (`declared`), `deadlock` (`ends`) and `in_range` (`errors`)."""
+        """Return the findings about `in_range` that a single search would report; None if it would report none. The
+        arguments are the merged findings about the model's properties, `deadlock` and `in_range`, in this order."""
         steps = _until(errors.erred, self._end(declared))
         others = [*declared.values(), *([] if ends is None else [ends])]
         erred = [finding for finding in (steps, *(findings.erred for findings in others)) if finding.path is not None]
@@ -356,7 +357,7 @@ class Merge:
 
 
 def _first(findings: Iterable[Finding]) -> StepPath | None:
-    """Return the path that is first in the order of StepPath; None if no finding has a path."""
+    """Return the findings' path that is first in the order of StepPath; None if no finding has a path."""
     paths = (finding.path for finding in findings if finding.path is not None)
     return min(paths, key=lambda path: path.order, default=None)
 

@@ -75,8 +75,8 @@ exec {java} "$@"
 
 
 def java_home(scratch: Path) -> Path:
-    """Return the JAVA_HOME of the first Java that is recent enough, or of a launcher for it, written into `scratch`.
-    Raises UsageError if no Java is recent enough."""
+    """Return the JAVA_HOME of the first Java that is recent enough, or the JAVA_HOME of a launcher, written into
+    `scratch`, that starts this Java. Raises UsageError if no Java is recent enough."""
     too_old = []
     for program in _candidates():
         version, has_module = version_of(program)
@@ -105,8 +105,8 @@ def _candidates() -> Iterator[Path]:
 
 
 def version_of(program: Path) -> tuple[int | None, bool]:
-    """Return the version of the Java at a path, as printed for `-version`, and whether this Java has the module
-    jdk.incubator.vector. The version is None if the program is not a Java, or does not answer in time."""
+    """Return the version of the Java at a path, such as 17, as printed for `-version`, and whether this Java has the
+    module jdk.incubator.vector. The version is None if the program is not a Java, or does not answer in time."""
     # Usually one start is enough; an old Java, or one without the module, refuses and is started again.
     for options in ([MODULE], []):
         with contextlib.suppress(OSError, subprocess.TimeoutExpired):
@@ -380,8 +380,8 @@ def _gateway(settings: Mapping[str, str], evidence: Evidence) -> Iterator[Any]:
 
 @contextlib.contextmanager
 def _nothing_held() -> Iterator[None]:
-    """If the block fails to start Java, clear PySpark's frames: their variables keep Java's input open, and Java
-    alive."""
+    """If the block fails to start Java, clear the stack frames of PySpark in the traceback: the frames' variables keep
+    Java's input open, and Java alive."""
     try:
         yield
     except BaseException as error:

@@ -82,7 +82,7 @@ Pairs = RDD[tuple[int, bytes]]
 
 
 def partitioned(pairs: Pairs, shards: int) -> Pairs:
-    """Return the same pairs (a number and an Arrow batch), each in the partition whose index is the pair's number. A
+    """Return `pairs`, each a number and an Arrow batch, moved to the partition whose index is the pair's number. A
     union of RDDs that are partitioned in this way moves no data."""
     return pairs.partitionBy(shards, int)
 

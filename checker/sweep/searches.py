@@ -57,7 +57,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Combination:
-    """One combination of values (`varied`: each value's text, by key), with its instance or the model's refusal."""
+    """One combination of values (`varied`: each value's text, by key), and its instance or why the model refuses it."""
 
     varied: Mapping[str, str]
     instance: Instance | None
@@ -115,7 +115,7 @@ def read_sweep(options: Options) -> Sweep:
 
 
 def refused_throughout(why: str) -> str:
-    """Return the message for a sweep in which no combination can be searched; `why`: why the first one was refused."""
+    """Return the message for a sweep in which no combination can be searched; `why` is the first refusal's reason."""
     return f"no combination of a sweep can be searched: {why}"
 
 
@@ -234,7 +234,7 @@ KERNELS = Kernels()
 
 def search_case(case: Case, progress: ProgressLine | None = None, signals: Sequence[int] = ()) -> PlainData:
     """Run one search and return its result as plain data. `signals` is empty until Ctrl-C is pressed. Raises
-    KeyboardInterrupt, and UsageError if this process has another version of the model than the case's sender."""
+    KeyboardInterrupt, and UsageError if the process that made `case` has another version of the model."""
     instance = case.subject.instance()
     budget = Budget(case.limits.seconds, case.limits.memory)
     try:
@@ -264,8 +264,8 @@ def words_of(judged: Sequence[Verdict]) -> dict[str, str]:
 
 
 def is_current(record: PlainData, case: Case, budget: Budget) -> bool:
-    """Whether a result from an earlier run still belongs to the search: a file from which the model reads its initial
-    states may have changed. Raises Spent if the time is over."""
+    """Whether `record`, the result of an earlier run, is still the result of the search `case`: a file from which the
+    model reads its initial states may have changed. Raises Spent if the time is over."""
     if "instance" not in record:  # no search began
         return True
     instance = case.subject.instance()

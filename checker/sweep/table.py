@@ -126,7 +126,7 @@ class SweepTable:
 
     @property
     def smallest(self) -> FailingRow | None:
-        """The smallest configuration with a violation or, if no row has one, a permitted failure; else None."""
+        """The smallest row with a violation or, if no row has one, with a permitted failure; None if no row fails."""
         for word in (Word.VIOLATED, Word.PERMITTED):
             failing = [
                 FailingRow(row, row.run, min(failed, key=lambda verdict: verdict.depth or 0))
@@ -230,7 +230,7 @@ def search(
 
 
 def _current_records(results: ResultsFile, cases: Mapping[int, Case], budget: Budget) -> dict[int, PlainData]:
-    """Return the results of an earlier run, by position. Raises UsageError if the model's initial states or properties
+    """Return an earlier run's results by search position. Raises UsageError if the model's initial states or properties
     have changed since a result was stored. If the time ends during this check, the remaining results are left out."""
     done: dict[int, PlainData] = {}
     for position, record in results.done.items():
@@ -385,8 +385,8 @@ def _headed(columns: Sequence[list[str]], count: int) -> tuple[list[str], int]:
 
 
 def _folded(column: list[str]) -> list[str]:
-    """Return the column with its heading, the first text, broken into lines, at most as wide as the widest of the other
-    texts or the longest word of the heading."""
+    """Return `column`, with its first text (the heading) broken into lines: each line is at most as wide as the widest
+    of the other texts or as the longest word of the heading."""
     words = re.findall(r"[^ ._]*[ ._]|[^ ._]+", column[0])
     width = max(map(len, [*words, *column[1:]]))
     lines = [""]

@@ -70,7 +70,7 @@ class AndInverterGraph:
         return literal
 
     def _absorbed(self, a: int, b: int) -> int:
-        """If a or -a is an operand of the conjunction |b|, return a simpler literal for "a and b"; otherwise 0."""
+        """If a or -a is an operand of the node |b|, return a simpler literal for "a and b"; otherwise 0."""
         node = abs(b)
         x, y = self.left[node], self.right[node]
         if not x:

@@ -9,7 +9,7 @@ writes. Of the two orders of independent steps, only the order of the steps' num
 this order.
 
 A step that leaves a declared range violates `in_range`, and no path continues after this step. The formulas exclude
-such steps only from the depth of the first such step on, so models without such steps pay nothing. As in the explicit
+such steps only from the depth of the first such step on: without such steps, no formula is added. As in the explicit
 search, a state without a step violates `deadlock` only at a depth whose states are expanded.
 """
 
@@ -41,7 +41,7 @@ Errors = tuple[int, Values | None]
 
 @dataclass(frozen=True)
 class Goal:
-    """What is searched for `prop`: a violation, a permitted failure, or a state or transition that reaches it."""
+    """What a query looks for: a violation or permitted failure of `prop`, or a state or transition that reaches it."""
 
     prop: Property
     is_permitted: bool
@@ -168,8 +168,8 @@ class _BoundedModelChecker:
         return bool(self.open) or not self.watched
 
     def _ask(self, depth: int, *, expands: bool) -> None:
-        """Look for every open goal at this depth, and for values or indices outside their ranges: in the evaluation of
-        properties at this depth and, with `expands`, in the next step."""
+        """Look at this depth for every goal that was not found before, and for values or indices outside their ranges:
+        in the evaluation of properties at this depth and, if `expands` is true, in the next step."""
         is_asked = expands and not self.errs
         error = self.circuit.both(self.unrolling.levels[depth].error, self.circuit.all(self.last_order))
         promises = [goal for goal in self.open if goal.prop.kind is not Kind.SOMETIMES]
@@ -201,9 +201,9 @@ class _BoundedModelChecker:
         self, depth: int, goals: list[Goal], solve: Callable[[int], Values | None], leaving: int = FALSE
     ) -> tuple[Errors, Values | None]:
         """Look for every goal, and for range errors: properties whose evaluation leaves a declared range at this depth.
-        Return the `Errors` (a literal: the path has a range error; an assignment for a path with a new range error, or
-        None), and an assignment for a path on which `leaving` is true, or None. Each query asks for all of these
-        together, because a query for `leaving` alone would take as long."""
+        Return the `Errors` (a literal: the path has a range error; an assignment for a path with a property's first
+        range error, or None), and an assignment for a path on which `leaving` is true, or None. Each query asks for all
+        of these together, because a query for `leaving` alone would take as long."""
         said = {goal: self._said(goal.prop, depth) for goal in goals}
         errors = {goal.prop: said[goal][2] for goal in goals if said[goal][2] != FALSE}
         in_order = self.circuit.all(self.last_order)
@@ -345,8 +345,8 @@ class _BoundedModelChecker:
 
 
 class Order:
-    """Knows which adjacent steps are independent: neither step writes a cell that the other step reads or writes. With
-    `with_errors`, the cells that decide whether a step leaves a declared range count as read by the step."""
+    """Finds the independent pairs of steps: neither step writes a cell that the other step reads or writes. If
+    `with_errors` is true, the cells that decide whether a step leaves a declared range count as read by the step."""
 
     def __init__(self, relation: TransitionRelation, *, with_errors: bool) -> None:
         owner = {

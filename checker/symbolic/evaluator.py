@@ -62,8 +62,8 @@ Side = tuple[int, Sequence[list[Value]], dict[ir.Variable, Value]]
 
 class Evaluator:
     """Evaluates functions of one instance. The methods return literals of the and-inverter graph, and use the path
-    condition of the current point of the function: it is true in the states that reach the point. `alive` is the
-    conjunction of the guards so far; `error` is true if an index or a value has left its declared range."""
+    condition, which is true in the states that reach the current point of the function. `alive` is the conjunction
+    of the guards so far; `error` is true if an index or a value has left its declared range."""
 
     def __init__(self, instance: Instance, circuit: AndInverterGraph, arithmetic: Any) -> None:
         self.instance = instance
@@ -111,7 +111,7 @@ class Evaluator:
         return self.arithmetic.choose(condition, self.number(yes), self.number(no))
 
     def one_of(self, sides: Sequence[tuple[int, Value]]) -> Value:
-        """Return the value in the pair (literal, value) whose literal is true; this must be exactly one pair."""
+        """Return the value in the only pair (literal, value) whose literal is true; there must be one such pair."""
         if len(sides) == 1:
             return sides[0][1]
         if all(isinstance(value, bool | Truth) for _, value in sides):
@@ -153,7 +153,7 @@ class Evaluator:
         return [(element, literal) for element, literal in cases if literal != FALSE]
 
     def targets(self, place: FieldLayout, indices: Sequence[Value]) -> list[tuple[int, int]]:
-        """Return the position of each cell that the indices can select, with a literal: the indices select it."""
+        """Return the position of each cell that `indices` can select, with a literal: `indices` select this cell."""
         cells = [(0, TRUE)]
         for index, size in zip(indices, place.sizes, strict=True):
             elements = self.elements(index, size)

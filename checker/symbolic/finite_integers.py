@@ -114,7 +114,7 @@ class FiniteArithmetic:
         return _one_hot(cases)
 
     def one_of(self, sides: Sequence[tuple[int, Number]]) -> Number:
-        """Return the number in the pair (literal, number) whose literal is true; this must be exactly one pair."""
+        """Return the number in the only pair (literal, number) whose literal is true; there must be one such pair."""
         both, either = self.circuit.both, self.circuit.either
         values = {value for _, number in sides for value in _values(number)}
         if len(values) <= 2 * MOST_VALUES and not any(isinstance(number, BinaryInteger) for _, number in sides):

@@ -103,7 +103,7 @@ class LinearArithmetic:
         return LinearInteger(tuple((variable, -factor) for variable, factor in a.terms), -a.constant)
 
     def multiply(self, a: Number, b: Number) -> Number:
-        """Return a * b; if both numbers depend on variables, which is not linear, a new number with any value."""
+        """Return a * b. If both depend on variables (not linear), return a new number, which can have any value."""
         if isinstance(a, int):
             a, b = b, a
         if isinstance(a, int) and isinstance(b, int):
@@ -158,7 +158,8 @@ class LinearArithmetic:
         return self._known[sign, number]
 
     def formula(self, node: int) -> tuple[z3.BoolRef, z3.BoolRef] | None:
-        """Return the Z3 formula of a comparison and its negation; None if the variable `node` is no comparison."""
+        """Return Z3's formulas of the comparison that the variable `node` represents, and of its negation; None if
+        `node` represents no comparison."""
         if node not in self._atoms:
             return None
         if node not in self._formulas:

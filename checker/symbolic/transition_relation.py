@@ -45,7 +45,7 @@ class Transition:
 
 @dataclass(frozen=True)
 class PropertyLiterals:
-    """Three literals of a property: it holds; its failure is permitted; its evaluation leaves a range (`error`)."""
+    """Three literals of a property: it holds; its failure is permitted; its evaluation leaves a declared range."""
 
     prop: Property
     holds: int
@@ -157,7 +157,7 @@ class TransitionRelation:
 
     def _deadlock(self) -> PropertyLiterals:
         """Return the literals of `deadlock`, which holds if a step is enabled or leaves a declared range, if a
-        `@terminal` is true, or if a constraint of the model is false."""
+        `@terminal` predicate is true, or if a constraint of the model is false."""
         circuit = self.circuit
         has_step = circuit.any([-self.within, *(circuit.either(one.enabled, one.error) for one in self.transitions)])
         ends, error = FALSE, FALSE
@@ -314,7 +314,7 @@ class UnrolledLevel:
 
 
 class Unrolling:
-    """All paths of a length as formulas. The paths start in an initial state or, with `free`, in any state. The literal
+    """All paths of a length as formulas. The paths start in an initial state or, if `free` is true, in any. The literal
     `begins` is true if the first state is exactly one of these states."""
 
     def __init__(self, relation: TransitionRelation, *, free: bool = False) -> None:
@@ -346,7 +346,7 @@ class Unrolling:
         return len(self.levels) - 1
 
     def extend(self) -> None:
-        """Add the next state. Queries about this state must require `one_step` of the level before it."""
+        """Add the next state. Queries about this state must require `one_step` of the previous level."""
         level = self.levels[-1]
         images = self._images(level.state, level.taken)
         self._extend([self.relation.replaced(value, images) for value in self.relation.after])

@@ -31,7 +31,7 @@ class Type(StrEnum):
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table; `says` is its description, and `may_lack` is True if its value can be null."""
+    """A column of a table; `says` is its description, and `may_lack` is True if the column can have nulls."""
 
     name: str
     type: Type

@@ -56,8 +56,8 @@ MOST_OF_A_LEVEL = 20
 
 class Tables:
     """The tables in a folder. `failure` is the message of the first write error, which does not end the command;
-    `is_interrupted` is True if Ctrl-C ended the writing. Raises UsageError if the folder holds other files or is not
-    writable, or if pyarrow is not installed."""
+    `is_interrupted` is True if Ctrl-C ended the writing. Raises UsageError if the folder is not writable or has files
+    that are not tables of isrcheck, or if pyarrow is not installed."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -194,7 +194,7 @@ def rows_of(run: Run, edges: Iterable[Edge]) -> dict[str, list[TableRow]]:
 
 
 def run_key(run: Run, answer: Mapping[str, Any]) -> str:
-    """Return a digest of a search's settings, and of the limits if one ended the search: twelve hexadecimal digits."""
+    """Return a digest of a search's settings, and of its limits if a limit ended it: twelve hexadecimal digits."""
     spark = answer["spark"] or {}
     limits = run.exploration.limits
     parts = {part.key: part for part in run.parts}

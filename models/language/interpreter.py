@@ -46,8 +46,8 @@ class Interpreter:
         self.instance = instance
 
     def call(self, routine: ir.Routine, arguments: Iterable[Argument | None]) -> int | None:
-        """Execute a routine and return its value; None if it returns no value, like an action, which changes the cells
-        of the state in `arguments`. An argument is None if its value is unknown.
+        """Execute a routine and return its value; None if the routine is without a value, as an action, which changes
+        the cells of the state in `arguments`. An argument is None if its value is unknown.
 
         Raises ModelError if an index or a value leaves its declared range, Disabled if a guard is false, and
         UnknownVariableError if the routine uses an unknown argument.
@@ -55,8 +55,8 @@ class Interpreter:
         return Evaluation(self, dict(zip(routine.parameters, arguments, strict=True))).block(routine.body)
 
     def value(self, expression: ir.Expression, values: Mapping[ir.Variable, Argument] = {}) -> int:
-        """Return the value of an expression, given the values of variables. Raises UnknownVariableError if a variable
-        in it has no value, and ModelError as `call` does."""
+        """Return the value of an expression, given the values of its variables. Raises UnknownVariableError if one of
+        these variables has no value, and ModelError as `call` does."""
         return Evaluation(self, {**values}).value(expression)
 
 

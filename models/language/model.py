@@ -223,7 +223,7 @@ class Property:
 
 @dataclass(frozen=True)
 class Action:
-    """One action of a model, with its alternative functions. Each protocol uses one of them, or lacks the action."""
+    """One action of a model. Each protocol uses one function of `alternatives` for it, or lacks the action."""
 
     name: str
     alternatives: tuple[Function, ...]
@@ -381,14 +381,14 @@ class Model:
 
     def _stand_in(self, name: str) -> str:
         """Return the message that says which protocol stands for `name`, a release without a protocol (`3.8`) or a
-        patch release (`3.7.1`); empty if no protocol does."""
+        patch release (`3.7.1`); empty if no protocol stands for `name`."""
         release = name.rpartition(".")[0]
         of_patch = f"{release} stands for it" if self.stand_ins and release in self.protocols else ""
         return self.stand_ins.get(name) or self.stand_ins.get(release) or of_patch
 
     def _refuse_of_another_protocol(self, chosen: Protocol, name: str, value: int) -> None:
-        """Raise UsageError if `value` of the switch `name` is not that of the chosen protocol. Applies only to a switch
-        that determines the layout of states, and whose values (and so the actions) differ between protocols."""
+        """Raise UsageError if `value` is not the value of the switch `name` in the protocol `chosen`. Accept every
+        value if the switch does not determine the layout of states, or has the same value in all protocols."""
         entry = self.entries[name]
         if not (entry.is_bound and entry.values is not None):
             return
@@ -459,8 +459,8 @@ def _declared(module: ModuleType, name: str, kind: Any) -> dict[str, Any]:
 
 
 def _marked(modules: Sequence[ModuleType], *kinds: Kind) -> dict[str, Any]:
-    """Return, by name, the objects in modules that have a decorator of these `kinds`, in the order of modules and
-    lines. If there are several modules, imported objects are left out, because the modules import from each other."""
+    """Return, by name, the objects in `modules` whose decorator is one of `kinds`, in the order of modules and lines.
+    If there are several modules, imported objects are left out, because the modules import from each other."""
     marked = {}
     for module in modules:
         for name, value in vars(module).items():
@@ -498,8 +498,8 @@ def _no_name_twice(modules: Iterable[ModuleType]) -> None:
 
 
 def _nothing_lost(modules: Iterable[ModuleType]) -> None:
-    """Raise LanguageError for a function with a decorator of the language that is no global name of its loaded module,
-    because it was defined in a class or replaced."""
+    """Raise LanguageError for a function that has a decorator of the language but is no global of the loaded module,
+    because the function was defined in a class or replaced."""
     for module in modules:
         path = inspect.getsourcefile(module)
         if path is None:
@@ -782,8 +782,8 @@ def _lie_within(ranges: Iterable[Interval], wider: Iterable[Interval]) -> bool:
 
 @dataclass(frozen=True)
 class ArgumentRange:
-    """A parameter of an action, with the number of elements of its domain under a configuration. The values of the
-    parameter have ordinals, which count from 0."""
+    """A parameter of an action, and the number of elements of the parameter's domain under a configuration. The values
+    of the parameter have ordinals, which count from 0."""
 
     parameter: Variable
     elements: int
@@ -970,7 +970,7 @@ class Instance:
         return tuple(self.size_of(domain) for domain in self.model.domains)
 
     def python(self, function: Function) -> Callable[..., Any]:
-        """Return the function that CPython calls for `function`, in which a domain's name means the elements' range."""
+        """Return the function that CPython calls for `function`; its global names include each domain, as a range."""
         if not function.needs_sizes:
             return function.python
         if function not in self._python:
@@ -1070,7 +1070,7 @@ class Instance:
         return "initial_states" in vars(self)
 
     def like(self, other: Instance) -> Instance:
-        """Copy the initial states, if known, of `other`, which differs only in actions, and return this instance."""
+        """Copy the initial states of `other`, if computed, and return this instance; the two differ only in actions."""
         if other.is_enumerated:
             vars(self)["initial_states"] = other.initial_states
         return self

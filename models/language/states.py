@@ -61,8 +61,8 @@ class FieldLayout:
         return self.offset + offset
 
     def _refuse_place(self, row: list[int]) -> None:
-        """Raise ModelError about a queue with the cells `row`, after whose last cell an index has been used: the queue
-        lacks an element, or is full, so that nothing can be appended. Does nothing if the field holds no queues."""
+        """Raise ModelError for an index after the last cell of a queue with the cells `row`: the queue is full and
+        nothing can be appended, or has no element at the index. Do nothing if the field holds no queues."""
         contents = self.field.contents
         if contents is None or contents.filler is None:
             return
@@ -109,7 +109,7 @@ def spell_value(values: Values, value: int) -> str:
 
 
 def spell_element(number: int) -> str:
-    """Return element 0, 1, 2, ... of a lettered domain as a, b, c, ..., then r26, r27, ..."""
+    """Return element 0, 1, 2, ... of a domain with `letters=True` as a, b, c, ..., then r26, r27, ..."""
     return chr(ord("a") + number) if 0 <= number < 26 else f"r{number}"
 
 
@@ -624,7 +624,7 @@ class QueueView:
 
 
 class Members(SetView):
-    """A subset as an action's argument; `chosen[element]` and `element in chosen` say whether it has the element."""
+    """A subset as an action's argument: `chosen[element]` and `element in chosen` are true if `chosen` has it."""
 
     __slots__ = ()
 

@@ -303,8 +303,8 @@ def bound(
     is_open: bool = False,
 ) -> Any:
     """Declare a number, from `least` to `most`, that determines sizes of arrays or ranges of values. `says` is the help
-    text, and `option` the option on the command line. With `is_open`, a proof "for every length" covers all values of
-    the bound, as it always covers all values of budgets and settings (checker/proofs/unbounded_abstraction.py)."""
+    text, and `option` the option on the command line. A proof "for every length" covers all values of budgets and
+    settings and, if `is_open` is true, all values of this bound (checker/proofs/unbounded_abstraction.py)."""
     return Entry(default, says, True, None, least, most, option, is_open=is_open)
 
 
@@ -370,8 +370,8 @@ def require(condition: object) -> None:
 
 
 class _Elements(type):
-    """The metaclass of all domains. The elements of a domain depend on the configuration, so a model's file can go
-    through them only in actions and properties, and not while the file is loaded."""
+    """The metaclass of all domains. The elements of a domain depend on the configuration, so a model's file can iterate
+    over a domain only in actions and properties, and not while the file is loaded."""
 
     def __iter__(cls) -> Iterator[int]:
         raise DeclarationError(f"{cls.__name__} has elements only in actions and properties; use range(...) here")
@@ -418,8 +418,8 @@ class Subset:
 
 @dataclass(frozen=True)
 class LastOf:
-    """The number of a domain's last element, the upper end of a range of values. An object is called with the
-    configuration, on which the number depends."""
+    """The number of a domain's last element, as the upper end of a range of values. The number depends on the
+    configuration, with which an object of this class is called."""
 
     domain: type[Domain]
 
@@ -521,7 +521,7 @@ class Set:
 @dataclass(frozen=True, eq=False, repr=False)
 class Queue:
     """A field's contents: a queue of at most `most` elements, each of which has one of the values `of`. A queue has one
-    cell for each place; the oldest element is in the first. The places after the last element hold the filler, a number
+    cell for each place; place 0 has the oldest element. The places after the last element hold the filler, a number
     below all elements, so equal queues have equal cells."""
 
     word: ClassVar[str] = "queue"
@@ -622,8 +622,8 @@ class Field:
         return self.over if self.contents is None else self.over[:-1]
 
     def start(self, sizes: Sequence[int]) -> Any:
-        """Return the field's initial value as nested lists of numbers. `sizes` has the length of each dimension; if
-        only the last lengths are given, the result is one part of the array, whose parts are all equal."""
+        """Return the field's initial value as nested lists of numbers. `sizes` has the length of each dimension. If
+        `sizes` has only the lengths of the last dimensions, return the initial value of one part of the array."""
         if len(sizes) > 1:
             return [self.start(sizes[1:])] * sizes[0]
         if not sizes:
@@ -872,7 +872,7 @@ def terminal(function: Any) -> Any:
 
 def constraint(function: Any) -> Any:
     """Mark a predicate of a state: a search goes on only from states in which it is true (TLC's CONSTRAINT). A model
-    may declare several predicates; all must be true. Initial states outside the constraint are dropped."""
+    may declare several predicates; all must be true. An initial state in which one predicate is false is dropped."""
     return _marked(function, Mark(Kind.CONSTRAINT))
 
 

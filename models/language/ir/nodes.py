@@ -494,8 +494,8 @@ class Clear(CollectiveStatement):
 
 
 class Append(CollectiveStatement):
-    """Appends an element to a queue. A record is appended as one value to the queue of each of its parts. A full queue
-    is an error."""
+    """Appends an element to a queue. For a record, one value is appended to the queue of each part of the record. A
+    full queue is an error."""
 
     queues: tuple[Collection, ...]
     values: tuple[Expression, ...]
@@ -679,7 +679,7 @@ def is_same(left: object, right: object) -> bool:
 
 
 def increase(store: Store) -> Sum | None:
-    """Return the sum that a statement such as `s.x += 1` stores (the cell plus other terms); else None."""
+    """Return the sum that a statement such as `s.x += 1` stores (the cell plus other terms); None for other stores."""
     match store.value:
         case Sum((Term(Cell() as cell, False), *_)) as total if is_same(cell, store.cell):
             return total

@@ -97,7 +97,7 @@ class Function:
 
     @property
     def mark(self) -> Mark | None:
-        """The arguments of the function's decorator; None without a decorator."""
+        """The arguments of the function's decorator; None if the function has no decorator."""
         return self.routine.mark
 
     @property
@@ -112,7 +112,7 @@ class Function:
 
     @cached_property
     def needs_sizes(self) -> bool:
-        """Whether CPython needs domains' sizes to run the function: it, or a function that it calls, names a domain."""
+        """Whether CPython needs domains' sizes to run the function: the function, or one it calls, names a domain."""
         return any(function.domains for function in with_callees([self]))
 
 
@@ -177,8 +177,8 @@ def sealed(
 
 
 def with_names(python: Callable[..., Any], names: Mapping[str, Any]) -> Callable[..., Any]:
-    """Return a copy of a function from `sealed`, with more global names: domains (ranges), functions that use
-    domains."""
+    """Return a copy of a function from `sealed`, with `names` as further global names: the domains, as ranges, and the
+    functions that use domains."""
     assert isinstance(python, types.FunctionType)
     return types.FunctionType(python.__code__, {**python.__globals__, **names}, python.__name__)
 

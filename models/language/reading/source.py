@@ -82,7 +82,7 @@ def subscripts(node: ast.expr) -> tuple[ast.expr, Sequence[ast.expr]]:
 
 
 def spelled(node: ast.AST) -> str:
-    """Return the text of a statement or expression like `ast.unparse`, but with `all(x for x in Node)` for `all((x for
+    """Return the text of a statement or expression as `ast.unparse` does, but `all(x for x in Node)` for `all((x for
     x in Node))`, and without recursion for each term of a sum and each `else` of a chain."""
     return ast.unparse(_shallow(node))
 
@@ -102,8 +102,8 @@ def shown(node: ast.AST) -> str:
 
 
 def _shallow(node: ast.AST) -> ast.AST:
-    """Return a copy of a node that has the same text but no deep nesting: a name replaces all parts but one of a long
-    sum or chain of `else`, and the only generator of a call. The name consists of the text that the name replaces."""
+    """Return a copy of a node that has the same text but no deep nesting: one name stands for all terms of a sum but
+    the last, for all after the first `else` of a chain, or for the only generator of a call, and has its text."""
     match node:
         case ast.BinOp(op=ast.Add() | ast.Sub(), left=ast.BinOp(op=ast.Add() | ast.Sub())):
             first, rest = summands(node)
@@ -296,7 +296,7 @@ class Text(WrittenSource):
 
 
 def statements_in(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield every statement in a module or a statement, at any depth. Expressions are skipped: they contain none."""
+    """Yield every statement in a module or a statement, at any depth. Expressions, which contain none, are skipped."""
     level = [node]
     while level:
         parts = (part for node in level for _, part in ast.iter_fields(node) if isinstance(part, list))
@@ -418,8 +418,8 @@ def place_in(path: str, holder: str, name: str) -> str:
 
 @cache
 def _bound_at(path: str, name: str, holder: str = "") -> int:
-    """Return the last line of a file that defines or assigns `name`: outside of classes; with `holder`, in the class of
-    this name or, if no line there does, in another class. If there is no such line at all, return 1."""
+    """Return the last line of a file that defines or assigns `name` outside of classes. If `holder` is given, return
+    the last such line of the class `holder` or, without such a line, of another class. If no line fits, return 1."""
     try:
         lines = text_of(path).tree.body
     except (OSError, SyntaxError, ValueError):
@@ -437,8 +437,8 @@ def _names_bound(line: ast.stmt) -> list[str]:
 
 
 def _private_name(definition: ast.FunctionDef) -> str | None:
-    """Return a name in a function that Python would rename inside a class, such as `__x` to `_Class__x`; None if there
-    is no such name."""
+    """Return a name, used in the function, that Python would rename if the function were in a class, such as `__x` to
+    `_Class__x`; None if there is no such name."""
     for node in ast.walk(definition):
         match node:
             case ast.Name(id=name) | ast.arg(arg=name) | ast.Attribute(attr=name) | ast.keyword(arg=str(name)):
@@ -501,7 +501,7 @@ def name_today(name: str) -> str:
 
 @contextmanager
 def former_names() -> Iterator[None]:
-    """In this context, imports by former names find the current modules; afterwards, they find what they did before."""
+    """In this context, imports by former names find the current modules; after it, they find what they found before."""
     kept = {name: module for name, module in sys.modules.items() if name_today(name) != name}
     named = {name.removeprefix(PACKAGE): module for name, module in _modules()}
     if not _has_package_of_its_own():
@@ -519,7 +519,7 @@ def former_names() -> Iterator[None]:
 
 
 def _modules() -> Iterator[tuple[str, ModuleType]]:
-    """Yield the current name and the module for each former name, and for each submodule of these modules."""
+    """Yield each module that has a former name, and each submodule of these, as its current name and the module."""
     for former in FORMER:
         module = importlib.import_module(PACKAGE + former)
         yield module.__name__, module
@@ -583,7 +583,7 @@ class _ModuleFinder:
         self._specs: dict[str, importlib.machinery.ModuleSpec | None] = {}
 
     def relative(self, file: str) -> str:
-        """Return the path by which an import finds `file`, as in `lib/limits.py`; else the bare file name."""
+        """Return the path by which an import finds `file`, as in `lib/limits.py`; else the file's name alone."""
         path = Path(file)
         parts = self.names.get(file, "").split(".")
         folders = parts if path.name == "__init__.py" else parts[:-1]

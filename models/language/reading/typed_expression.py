@@ -96,8 +96,8 @@ class _ExpressionReader(FunctionReader):
 
 
 def column_of(text: str, node: ast.AST) -> int:
-    """Return the column of `text` where `node` begins, counted from 1 in characters (not from 0 in bytes, as by
-    Python)."""
+    """Return the column of `text` where `node` begins, counted from 1 in characters. (Python counts from 0, in
+    bytes.)"""
     return len(text.encode()[: getattr(node, "col_offset", 0)].decode(errors="ignore")) + 1
 
 
