@@ -59,7 +59,7 @@ class KraftProjection:
         }
 
     def all(self) -> dict[str, Cells]:
-        """The values of these variables, as flat lists."""
+        """The values of the variables of this class, as flat lists, by name."""
         return {**self._controller(), **self._brokers(), **self._alter_partition(), **self._late_fetches()}
 
     def _controller(self) -> dict[str, Cells]:
@@ -90,8 +90,8 @@ class KraftProjection:
         }
 
     def _shuts_down(self, broker: BrokerView) -> bool:
-        """Whether a broker shuts down. The registration of an ended process says so until the next process registers;
-        the model says so only until the broker is fenced."""
+        """Whether a broker shuts down in the model: an ended process, only until the broker is fenced. (The process's
+        registration says that the broker shuts down until the next process registers.)"""
         registered = self.now.brokers[broker.number]
         return registered.in_controlled_shutdown and (broker.is_up or not registered.is_fenced)
 
@@ -519,7 +519,7 @@ class _Projection:
         return max(answered, default=0) if self.configuration.DELETION_IS_ANSWERED else 0
 
     def _producer(self) -> Projected:
-        """The variables of an idempotent producer; without such a producer, only three of them have values."""
+        """The variables of an idempotent producer; if there is no such producer, only three of them, with value 0."""
         if not self.configuration.enable_idempotence:
             return {"producer_epoch": (0,), "heard_leader_epoch": (0,), "acknowledged_before": (0,)}
         numbered = dict(self.producer.numbered) if self.producer else {}
@@ -617,7 +617,7 @@ class _Projection:
         return cells
 
     def _numbering(self, record: Record | None) -> int:
-        """The model's number of the producer epoch in which a record got its stamp; 0 for stamps of other producers."""
+        """The model's number of the epoch in which the idempotent producer stamped `record`; 0 if it did not."""
         return 0 if record is None or record.stamp is None else self._numbering_with(record.stamp, record.payload)
 
     def _numbering_with(self, stamp: ProducerStamp, payload: str | None = None) -> int:

@@ -184,8 +184,8 @@ class Acts:
 
     def _is_known_id(self, answer: Message) -> bool:
         """Whether the coordinator knows the producer id in this answer to EndTxn; also true of an answer without an id.
-        A coordinator that fails over can forget the next id (KAFKA-20310); an answer on its way with this id is then
-        lost."""
+        A coordinator that fails over can forget the next id (KAFKA-20310); then an answer in flight that has this id
+        is lost."""
         metadata = self.system.coordinator.states.states[TRANSACTIONAL_ID]
         content = answer.payload
         ids = (metadata.producer_id, metadata.next_producer_id)
@@ -525,8 +525,8 @@ class TransactionsDriver(Acts):
         self._send_copies_of_end_txn(producer)
 
     def _send_copies_of_end_txn(self, producer: int) -> None:
-        """Send as many further copies of the producer's EndTxn as will become late before the producer learns of the
-        outcome, or the application stops."""
+        """Send as many further copies of the producer's EndTxn as become late in the trace until the producer learns of
+        the outcome or the application stops."""
         for step in self._later():
             if step.action in ASKS_NO_MORE and step.ordinals in ((producer,), ()):
                 break
