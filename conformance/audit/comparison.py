@@ -376,8 +376,8 @@ def lacking(isr: Set[str] | None, statement: str, brokers: tuple[str, ...], firs
 
 
 def later_leader_without(logs: Sequence[CopyLog], offset: int, epoch: int) -> tuple[int, int, str] | None:
-    """The first leader after `epoch` that started at or before this offset, and so lacked the record of `epoch`: the
-    leader's epoch, its start offset, and the broker whose log folder shows both; None if no leader did."""
+    """The first leader after `epoch` that started at or before `offset`, and so lacked the record of `epoch` there: the
+    leader's epoch, its start offset, and a broker whose log folder shows both; None if there is no such leader."""
     leaders = [
         (later, start, log.broker)
         for log in logs

@@ -112,7 +112,7 @@ MOST_WITHOUT_FINDINGS = 10
 
 def spell_partition(report: PartitionReport) -> Iterator[str]:
     """The lines about a partition: a table of its copies, and its findings, except those about damaged files, which
-    `run` prints on stderr."""
+    the command prints on stderr."""
     yield f"{report.partition}: {count(len(report.logs), 'copy', 'copies')}"
     rows = [COLUMNS, *map(_row, report.logs)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(COLUMNS))]

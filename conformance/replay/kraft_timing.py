@@ -280,9 +280,9 @@ class _Reading:
             )
 
     def _before_proposal(self, position: int, step: Step, before: State) -> dict[int, int]:
-        """The proposing leader, and the first offset up to which it can read to know that the proposed follower is
-        active and (since 3.5) that the process that fetched is registered, but no change of the partition that the
-        leader has not read in the trace. Raises UntimelyError if there is no such offset."""
+        """The proposing leader, and the first offset up to which it must read to know that the proposed follower is
+        active and (since 3.5) that the process that fetched is registered. Raises UntimelyError if there is no such
+        offset before the partition's next change, which the leader has not read in the trace."""
         leader, follower = step.ordinals
         is_late = step.action == LATE_FETCH
         process = self.late_process[leader, follower] if is_late else self.log.log[-1].processes[follower]

@@ -255,7 +255,7 @@ class Observations:
     """A function that gives the number of a record by its payload, or NONE."""
 
     def note(self, view: ClusterView, reads: Reads | None = None) -> None:
-        """Add an observation. `reads`: the records that consumers received; if None, computed from the logs."""
+        """Take `view` as an observation. `reads`: what consumers received; if None, this is computed from the logs."""
         aborted = {_producer_id(view, name) for name, control in view.decided if control is Control.ABORT}
         controller = view.controller
         self.note_proposals(view.network)
@@ -326,7 +326,7 @@ def _producer_id(view: ClusterView, name: str) -> int:
 
 
 def _snapshot_offset(broker: BrokerView) -> int:
-    """The offset of a broker's snapshot of producers; 0 if the offset lies outside the log, so no restart loads it."""
+    """The offset of a broker's snapshot of producers; 0 outside the log, because no restart loads such a snapshot."""
     saved = broker.producers.snapshot_offset
     return saved if broker.log_start_offset < saved <= broker.log_end_offset else 0
 
@@ -381,7 +381,7 @@ class _Projection:
         }
 
     def _announced(self, epoch: int) -> tuple[int | None, frozenset[int], int]:
-        """The leader, ISR and partition epoch of the election of an epoch, if a running broker has not received the
+        """The leader, ISR and partition epoch of the election of `epoch`, if a running broker has not received the
         election, or if no broker was up when it was announced; otherwise NONE, an empty ISR, and 0."""
         is_awaited = epoch >= self.seen.heard or any(b.is_up and _epoch(b) < epoch for b in self.brokers)
         return self.seen.elections[epoch] if is_awaited and epoch < len(self.seen.elections) else (NONE, frozenset(), 0)
@@ -585,7 +585,7 @@ class _Projection:
         return {"deleted_record": tuple(cells)}
 
     def _numbered_before(self, stamps: Mapping[int, Mapping[int, ProducerStamp]], latest: int) -> Projected:
-        """The variables for a producer of 1.0 to 2.4, which numbers its records from 0 again if they were deleted."""
+        """The variables for a producer of 1.0 to 2.4: if its records were deleted, it numbers from 0 again."""
         is_kept = self.producer is not None and numbers_from_zero(self.configuration)
         identities = self.producer.identities if self.producer else ()
         former = range(self.configuration.producer_epochs - 1 if self.configuration.delete_records else 0)

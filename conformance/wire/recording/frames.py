@@ -69,7 +69,7 @@ class Splitter:
         self._is_lost = False
 
     def feed(self, data: bytes) -> Iterator[Piece]:
-        """The pieces that are complete with these bytes. An incomplete frame is kept, unless it is too long."""
+        """The pieces that `data` completes. The bytes of an incomplete frame are kept, unless the frame is too long."""
         self._kept += data
         while self._kept:
             if self._is_lost or self._passing:

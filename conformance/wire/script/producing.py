@@ -293,7 +293,7 @@ class Producing:
     # -------------------------------------------------------------------------------------------------- after a step
 
     async def after(self, step: Step, arrival: Arrival | None, position: int) -> None:
-        """Answer the requests that the cluster has answered, and wait until their producers have the results.
+        """Pass the cluster's answers on to the producers, and wait until the producers have the results.
 
         Raises ClientError.
         """
