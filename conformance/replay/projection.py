@@ -326,7 +326,7 @@ def _producer_id(view: ClusterView, name: str) -> int:
 
 
 def _snapshot_offset(broker: BrokerView) -> int:
-    """The offset of a broker's snapshot of producers; 0 outside the log, because no restart loads such a snapshot."""
+    """The offset of a broker's snapshot of producers; 0 if it lies outside the log, where no restart loads it."""
     saved = broker.producers.snapshot_offset
     return saved if broker.log_start_offset < saved <= broker.log_end_offset else 0
 

@@ -80,7 +80,7 @@ class ClientSteps(_Steps):
         self.producer_is_refused(leader)
 
     def _producer_with_room(self, leader: int) -> str:
-        """The first producer that may send to `leader` now: the model does not say which producer sends a record."""
+        """The name of the first producer that may send to `leader` now: the model does not say which producer sends."""
         most, sent = self.configuration.max_in_flight_requests, dict(self.cluster.observe().sent)
         names = (f"{PRODUCER} {number}" if number else PRODUCER for number in itertools.count())
         return next(

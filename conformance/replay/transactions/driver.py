@@ -550,7 +550,7 @@ class TransactionsDriver(Acts):
         self.system.deliver(-1 if late is None else late)
 
     def coordinator_fails_over(self, late_markers: int = 0) -> int:
-        """The coordinator moves. As many markers as the trace's state allows stay in flight; the other ones are lost."""
+        """The coordinator moves. As many markers as the trace's state allows stay in flight; the others are lost."""
         return super().coordinator_fails_over(
             State(self.trace.instance, self.trace.states[self.position - 1]).late_markers_left
         )

@@ -165,7 +165,7 @@ class _Words:
         return name
 
     def _party(self, *, is_client: bool) -> Party:
-        """Take a party from the line. With `is_client` the party is the end that opened the connection, and may be any
+        """Take a party from the line. With `is_client` the party is the end that opened the connection, and may be a
         client; otherwise the party must be a broker or a controller."""
         cure = "write broker N, controller, or client ID"
         word = self._next(cure)
