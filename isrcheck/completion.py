@@ -36,7 +36,7 @@ OPTIONS = (Option("SHELL", "", choices=SHELLS),)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the completion script of the shell that the command line names."""
+    """Print the completion script of the shell that the command line names; return the exit code."""
     print_lines([script(arguments.shell)])
     return DONE
 
@@ -60,7 +60,7 @@ def script(shell: str) -> str:
 
 
 def _command_parser(name: str, form: str = "") -> Parser:
-    """Return the parser of the command `name`, or of its `form`, in which options have the values for completion."""
+    """Return the parser of the command `name`, or of its `form`, and set what completes each option's value."""
     import shtab
 
     command = importlib.import_module(f"{COMMANDS[name][0]}.cli")

@@ -56,7 +56,7 @@ Tables of a sweep, as Parquet files, and queries on them (this needs `isrcheck[s
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Copy the examples into a folder, and print the paths of the files."""
+    """Copy the examples into a folder, and print the paths of the files; return the exit code."""
     say(*(escaped(str(path)) for path in copy_to(arguments.dir)))
     return DONE
 

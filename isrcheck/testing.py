@@ -151,8 +151,8 @@ def judged_walks(instance: Instance, property_name: str, steps: int = STEPS) -> 
     or REACHED for the first time; the verdict on every other walk is HOLDS ON THIS PATH.
 
     If the property says that a state must be reachable, a walk that does not reach it shows nothing, and is drawn
-    again. Walks that violate other properties can be rare: `isrcheck.check` finds a shortest one. Raises UsageError if
-    the model has no such property.
+    again. Walks that violate a property of another kind can be rare: `isrcheck.check` finds a shortest violation.
+    Raises UsageError if the model has no such property.
     """
     prop = property_of(instance, property_name)
 

@@ -129,7 +129,7 @@ class Entry:
 
 @dataclass
 class Tally:
-    """How many acknowledged records were looked for, and how many of them every copy holds, or has deleted since."""
+    """How many acknowledged records were looked for, and how many are in every copy that did not delete them."""
 
     asked: int = 0
     everywhere: int = 0
@@ -185,8 +185,8 @@ class AckedCheck:
     def _judge(
         self, number: int, record: Acked, behind: dict[tuple[str, tuple[str, ...]], list[Acked]]
     ) -> Finding | None:
-        """Return the finding about `record`, the record number `number` of `_records`; None if nothing is found, or if
-        `record` was put into `behind`, because only some copies lack it: such records are reported together."""
+        """Return the finding about `record`, number `number` in `_records`; None if nothing is wrong. If only some
+        copies lack `record`, put it into `behind` and return None: such records are reported together."""
         entries = {log.broker: self._entries.get((log.broker, number)) for log in self.logs}
         holders = tuple(broker for broker, entry in entries.items() if entry is not None and entry.is_it)
         deleted = tuple(log.broker for log in self.logs if record.offset < log.start)
@@ -219,7 +219,7 @@ class AckedCheck:
 
     @staticmethod
     def _is_unknown(log: CopyLog, record: Acked, entry: Entry | None) -> bool:
-        """Whether it is unknown if the copy has `record`: its offset could not be read, or may have been compacted."""
+        """Whether it is unknown if the copy has `record`: what is at its offset was not read, or may be compacted."""
         if entry is not None:
             return entry.is_it is None
         return record.offset >= log.start and (

@@ -177,14 +177,14 @@ def _holes(cursors: Sequence[_Cursor], holders: Sequence[_Cursor], at: int) -> t
 
 
 def _different(cursors: Sequence[_Cursor], holders: Sequence[_Cursor]) -> Iterator[Region]:
-    """Yield the region of one offset, that of the `holders`' next records; group the copies by their record there."""
+    """Yield the region of the offset of the `holders`' next records, with the copies grouped by these records."""
     groups = _grouped(holders, lambda piece: (piece.epoch, piece.digest))
     at = holders[0].head.first if holders[0].head else 0
     yield Region(at, at, tuple(groups.values()), _holes(cursors, holders, at))
 
 
 def _grouped(cursors: Sequence[_Cursor], key: Callable[[_Piece], tuple[Any, ...]]) -> dict[tuple[Any, ...], Group]:
-    """Group the copies whose next pieces have the same key; return the groups by key."""
+    """Group the copies by the `key` of their next pieces; return the groups by key."""
     groups: dict[tuple[Any, ...], Group] = {}
     for cursor in cursors:
         if piece := cursor.head:
@@ -376,8 +376,8 @@ def lacking(isr: Set[str] | None, statement: str, brokers: tuple[str, ...], firs
 
 
 def later_leader_without(logs: Sequence[CopyLog], offset: int, epoch: int) -> tuple[int, int, str] | None:
-    """The first leader after `epoch` that started at or before this offset, and so lacked the record of `epoch`: the
-    leader's epoch, its start offset, and the broker whose log folder shows both; None if no leader did."""
+    """The first leader after `epoch` that started at or before `offset`, and so lacked the record of `epoch` there: the
+    leader's epoch, its start offset, and a broker whose log folder shows both; None if there is no such leader."""
     leaders = [
         (later, start, log.broker)
         for log in logs
@@ -388,7 +388,7 @@ def later_leader_without(logs: Sequence[CopyLog], offset: int, epoch: int) -> tu
 
 
 def _starts(logs: Sequence[CopyLog], but: str) -> dict[tuple[int, int], list[str]]:
-    """By (leader epoch, start offset): the brokers, other than `but`, whose log folders have this entry."""
+    """Each entry (leader epoch, start offset), with the brokers, other than `but`, whose log folders have the entry."""
     starts: dict[tuple[int, int], list[str]] = {}
     for log in logs:
         if log.broker != but:

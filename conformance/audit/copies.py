@@ -256,7 +256,7 @@ class CopyLog:
         self._went_back = False
 
     def batches(self) -> Iterator[Batch]:
-        """The batches that hold offsets from the log start on, in the order of their offsets."""
+        """The batches that end at or after the log start offset, in the order of their offsets."""
         reached = self.copy.segments[0][0]
         try:
             for place, (base, path) in enumerate(self.copy.segments):

@@ -79,7 +79,7 @@ def audit_partition(
 
 
 def _of_one_topic(logs: Sequence[CopyLog]) -> tuple[list[CopyLog], list[Finding]]:
-    """All logs, and no finding; if topic ids differ, the logs of the most frequent id, and a finding about this."""
+    """All `logs` and no finding; if topic ids differ, the logs of the most frequent id and a finding about this."""
     ids = sorted({log.copy.topic_id for log in logs if log.copy.topic_id is not None})
     if len(ids) < 2:
         return list(logs), []
@@ -112,7 +112,7 @@ MOST_WITHOUT_FINDINGS = 10
 
 def spell_partition(report: PartitionReport) -> Iterator[str]:
     """The lines about a partition: a table of its copies, and its findings, except those about damaged files, which
-    `run` prints on stderr."""
+    the command prints on stderr."""
     yield f"{report.partition}: {count(len(report.logs), 'copy', 'copies')}"
     rows = [COLUMNS, *map(_row, report.logs)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(COLUMNS))]
@@ -159,7 +159,7 @@ def closing(reports: Sequence[PartitionReport], unreadable: int) -> Iterator[str
 
 
 def verdict(reports: Sequence[PartitionReport], unreadable: int) -> str:
-    """The verdict in one line: the worst grade, and the number of its findings; HOLDS if there are at most notes."""
+    """The verdict in one line: the worst grade and how many findings have it; HOLDS if all findings are notes."""
     for grade, word in ((Grade.BROKEN, "BROKEN"), (Grade.DAMAGED, "UNREADABLE"), (Grade.UNDECIDED, "UNDECIDED")):
         number = sum(finding.grade == grade for report in reports for finding in report.findings)
         number += unreadable if grade == Grade.DAMAGED else 0

@@ -262,7 +262,7 @@ def _varint(body: bytes, at: int) -> tuple[int, int]:
 
 
 def _bytes(body: bytes, at: int, end: int) -> tuple[bytes | None, int]:
-    """The byte string that begins with its length at index `at` (None: a length below 0), and the index after it."""
+    """The byte string at index `at`, where its length comes first (None: a length below 0), and the index after it."""
     length, at = _varint(body, at)
     if length < 0:
         return None, at

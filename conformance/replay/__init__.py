@@ -1,4 +1,4 @@
-"""Replay: executes a trace of the model on the cluster, step by step, and compares both states after each step.
+"""Replay: executes a trace of a model on the cluster, and compares the cluster with the model after each step.
 
 In:  a trace of `kafka`, `transactions` or `coordinator` (traces/).
 Out: the first difference, if any; the actions and lines of code that no replayed trace exercised.

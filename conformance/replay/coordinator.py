@@ -82,7 +82,7 @@ def _of_broker(view: BrokerView, writes: int) -> dict[str, Any]:
 
 
 def _of_coordinator(view: CoordinatorView | None, writes: int) -> dict[str, Any]:
-    """The variables of a broker's coordinator; an inactive coordinator has no state."""
+    """The variables of a broker's coordinator by name; all are false or 0 for an inactive coordinator (None)."""
     applied = {*view.group.commits, *view.group.members, view.group.converted_by} if view else set()
     batch = view.batch if view else ()
     return {

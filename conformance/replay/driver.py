@@ -177,8 +177,8 @@ class Driver:
                     self._give_up(follower, leader)
 
     def _give_up_proposals(self) -> None:
-        """Deliver the ISR requests that the model discards in this step, and the answers. The model discards a request
-        if its sender has restarted since; an answer, if it is a refusal or its receiver has ended."""
+        """Deliver the ISR requests and the answers to them that the model discards in this step. The model discards a
+        request if its sender has restarted since; an answer, if it is a refusal or its receiver has ended."""
         if not alters_partitions(self.configuration):
             return
         before, after = self._before_and_after("alter_partition")

@@ -64,7 +64,7 @@ class MetadataLog:
         return len(self.log) - 1
 
     def offsets(self, partition_epoch: int, least: int) -> range:
-        """The offsets from `least` on whose metadata has this partition epoch."""
+        """The offsets, from `least` on, of the records after which the partition has this partition epoch."""
         offsets = [offset for offset, record in enumerate(self.log) if record.partition_epoch == partition_epoch]
         return range(max(least, offsets[0]), offsets[-1] + 1) if offsets else range(0)
 
@@ -168,8 +168,8 @@ def is_assigned(state: State, broker: int) -> bool:
 
 
 def _elected(step: Step, before: State) -> tuple[int | None, set[int]]:
-    """The broker that a step elects (None if none), and all brokers that may be elected: the first in the replicas'
-    order wins."""
+    """The broker that a step elects, or None; and all brokers that may be elected, of which Kafka elects the first in
+    the order of the replicas."""
     replicas = [r for r in range(before.replicas) if is_assigned(before, r)]
     if step.action in ELECT_WITHOUT:
         leaving, elected = step.ordinals
@@ -272,7 +272,7 @@ class _Reading:
 
     def _must_not_pass_configuration(self, position: int, step: Step, broker: int, offset: int, after: State) -> None:
         """Raise UntimelyError if the metadata log has, up to `offset`, a change of min.insync.replicas that the broker
-        has not read in the trace: a broker reads the log in order."""
+        has not read in the trace: a broker that reads up to `offset` also reads this change."""
         if after.min_isr_changes > 0 and self.log.log[offset].configurations > after.min_isr_changes_read[broker]:
             raise UntimelyError(
                 f"step {position} ({step.action}) needs broker {broker} to have read a record of the metadata log that"
@@ -280,9 +280,9 @@ class _Reading:
             )
 
     def _before_proposal(self, position: int, step: Step, before: State) -> dict[int, int]:
-        """The proposing leader, and the offset up to which it must read to know that the proposed follower is active
-        and (since 3.5) that the process that fetched is registered. Up to this offset there is no change of the
-        partition that the leader has not read in the trace. Raises UntimelyError if there is no such offset."""
+        """The proposing leader, and the first offset up to which it must read to know that the proposed follower is
+        active and (since 3.5) that the process that fetched is registered. Raises UntimelyError if there is no such
+        offset before the partition's next change, which the leader has not read in the trace."""
         leader, follower = step.ordinals
         is_late = step.action == LATE_FETCH
         process = self.late_process[leader, follower] if is_late else self.log.log[-1].processes[follower]

@@ -20,7 +20,7 @@ from isrcheck.traces.lanes.scene import listed
 
 
 class Followed(NamedTuple):
-    """How a cluster replays the traces of one model: how the driver is made, and which traces cannot be replayed."""
+    """How a cluster replays the traces of one model: what makes the driver, and which traces cannot be replayed."""
 
     driver: Callable[[str | None], System]
     """A function that takes the name of a seeded bug and makes the driver."""

@@ -59,7 +59,7 @@ class KraftProjection:
         }
 
     def all(self) -> dict[str, Cells]:
-        """The values of these variables, as flat lists."""
+        """The values of the variables of this class, as flat lists, by name."""
         return {**self._controller(), **self._brokers(), **self._alter_partition(), **self._late_fetches()}
 
     def _controller(self) -> dict[str, Cells]:
@@ -90,8 +90,8 @@ class KraftProjection:
         }
 
     def _shuts_down(self, broker: BrokerView) -> bool:
-        """Whether a broker shuts down. The registration of an ended process says so until the next process registers;
-        the model says so only until the broker is fenced."""
+        """Whether a broker shuts down in the model: an ended process, only until the broker is fenced. (The process's
+        registration says that the broker shuts down until the next process registers.)"""
         registered = self.now.brokers[broker.number]
         return registered.in_controlled_shutdown and (broker.is_up or not registered.is_fenced)
 
@@ -255,7 +255,7 @@ class Observations:
     """A function that gives the number of a record by its payload, or NONE."""
 
     def note(self, view: ClusterView, reads: Reads | None = None) -> None:
-        """Add an observation. `reads`: the records that consumers received; if None, computed from the logs."""
+        """Take `view` as an observation. `reads`: what consumers received; if None, this is computed from the logs."""
         aborted = {_producer_id(view, name) for name, control in view.decided if control is Control.ABORT}
         controller = view.controller
         self.note_proposals(view.network)
@@ -326,7 +326,7 @@ def _producer_id(view: ClusterView, name: str) -> int:
 
 
 def _snapshot_offset(broker: BrokerView) -> int:
-    """The offset of a broker's snapshot of producers; 0 if the offset lies outside the log, so no restart loads it."""
+    """The offset of a broker's snapshot of producers; 0 if it lies outside the log, where no restart loads it."""
     saved = broker.producers.snapshot_offset
     return saved if broker.log_start_offset < saved <= broker.log_end_offset else 0
 
@@ -381,7 +381,7 @@ class _Projection:
         }
 
     def _announced(self, epoch: int) -> tuple[int | None, frozenset[int], int]:
-        """The leader, ISR and partition epoch of the election of an epoch, if a running broker has not received the
+        """The leader, ISR and partition epoch of the election of `epoch`, if a running broker has not received the
         election, or if no broker was up when it was announced; otherwise NONE, an empty ISR, and 0."""
         is_awaited = epoch >= self.seen.heard or any(b.is_up and _epoch(b) < epoch for b in self.brokers)
         return self.seen.elections[epoch] if is_awaited and epoch < len(self.seen.elections) else (NONE, frozenset(), 0)
@@ -519,7 +519,7 @@ class _Projection:
         return max(answered, default=0) if self.configuration.DELETION_IS_ANSWERED else 0
 
     def _producer(self) -> Projected:
-        """The variables of an idempotent producer; without such a producer, only three of them have values."""
+        """The variables of an idempotent producer; if there is no such producer, only three of them, with value 0."""
         if not self.configuration.enable_idempotence:
             return {"producer_epoch": (0,), "heard_leader_epoch": (0,), "acknowledged_before": (0,)}
         numbered = dict(self.producer.numbered) if self.producer else {}
@@ -585,7 +585,7 @@ class _Projection:
         return {"deleted_record": tuple(cells)}
 
     def _numbered_before(self, stamps: Mapping[int, Mapping[int, ProducerStamp]], latest: int) -> Projected:
-        """The variables for a producer of 1.0 to 2.4, which numbers its records from 0 again if they were deleted."""
+        """The variables for a producer of 1.0 to 2.4: if its records were deleted, it numbers from 0 again."""
         is_kept = self.producer is not None and numbers_from_zero(self.configuration)
         identities = self.producer.identities if self.producer else ()
         former = range(self.configuration.producer_epochs - 1 if self.configuration.delete_records else 0)
@@ -617,7 +617,7 @@ class _Projection:
         return cells
 
     def _numbering(self, record: Record | None) -> int:
-        """The model's number of the producer epoch in which a record got its stamp; 0 for stamps of other producers."""
+        """The model's number of the epoch in which the idempotent producer stamped `record`; 0 if it did not."""
         return 0 if record is None or record.stamp is None else self._numbering_with(record.stamp, record.payload)
 
     def _numbering_with(self, stamp: ProducerStamp, payload: str | None = None) -> int:

@@ -80,7 +80,7 @@ class ClientSteps(_Steps):
         self.producer_is_refused(leader)
 
     def _producer_with_room(self, leader: int) -> str:
-        """The name of the first producer that may send to `leader` now: the model does not say who sends a record."""
+        """The name of the first producer that may send to `leader` now: the model does not say which producer sends."""
         most, sent = self.configuration.max_in_flight_requests, dict(self.cluster.observe().sent)
         names = (f"{PRODUCER} {number}" if number else PRODUCER for number in itertools.count())
         return next(
@@ -94,7 +94,7 @@ class ClientSteps(_Steps):
         acts.append(self.cluster, self._next_payload(), leader, ACKS[int(self.configuration.acks)], producer)
 
     def request_fails(self, record: int) -> None:
-        """Send the record to the broker that has the fewest unanswered requests of its producer; lose the request."""
+        """Send the record to the broker that has the fewest unanswered requests of the producer; lose this request."""
         sent = dict(self.cluster.observe().sent).get(PRODUCER, ())
         awaited = [attempt.broker for attempt in sent if attempt.is_in_flight]
         self.cluster.produce(payload_of(record), min(self.cluster.brokers, key=awaited.count))
@@ -128,7 +128,7 @@ class ClientSteps(_Steps):
         self.cluster.drop(self.cluster.messages()[-1].number)
 
     def producer_retries(self, record: int, leader: int) -> None:
-        """Send a record again, after giving up its earlier requests: their responses did not arrive in time."""
+        """Send a record again, after giving up its earlier requests, whose responses did not arrive in time."""
         for producer, sent in self.cluster.observe().sent:
             attempts = [attempt for attempt in sent if attempt.payload == payload_of(record)]
             if attempts:
@@ -223,7 +223,7 @@ class ReplicationSteps(_Steps):
     _response_no_longer_fits = response_is_lost
 
     def follower_truncates(self, follower: int, leader: int) -> None:
-        """The follower receives the response that makes it truncate; if it already truncates, it continues."""
+        """The follower receives the response that makes it truncate, or continues if it already truncates."""
         if acts.view_of(self.cluster, follower).is_truncating:
             self.cluster.fire(follower, TimerKind.FETCHER_DO_WORK, leader)
         else:
@@ -382,8 +382,8 @@ class KraftSteps(_Steps):
         self.cluster.lose_disk(follower)
 
     def leader_handles_late_fetch(self, leader: int, follower: int) -> None:
-        """The leader handles a late fetch together with a fetch of the follower's new process; the new one's response
-        is lost."""
+        """The leader handles a late fetch together with a fetch of the follower's new process; the response to the new
+        process is lost."""
         (late,) = late_fetches(self.cluster, follower, leader)
         self.cluster.fire(follower, TimerKind.FETCHER_DO_WORK, leader)
         self.cluster.deliver_together(late.number, self.cluster.messages()[-1].number)

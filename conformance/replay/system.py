@@ -24,7 +24,7 @@ class Steps(Protocol):
         """Take the next step: `step.action` with the arguments `step.ordinals`. Raises StepRefusedError."""
 
     def observe(self) -> Mapping[str, Any]:
-        """The observed state: maps names of the model's variables to values, as nested lists by index; NONE: no broker.
+        """The observed values of the model's variables by name, as nested lists by index; NONE stands for no broker.
 
         A set is a set of numbers, and a queue a list of numbers, the oldest first. Instead of nested lists, a tuple may
         list all values of a variable in a row. Missing variables, and None in place of a value or a list, are not

@@ -85,8 +85,8 @@ class _Fetches:
 
 @dataclass(frozen=True)
 class _Shrink:
-    """A step of the trace, at `position`, that shrinks the ISR. The replay must pause after a state in `slow`, and must
-    not pause after a state in `kept`. `removed`: the dropped followers that have not caught up since the start."""
+    """A step of the trace, at `position`, that shrinks the ISR. The replay must pause after at least one state in
+    `slow`, and after no state in `kept`. `removed`: the dropped followers that have not caught up since the start."""
 
     position: int
     slow: range
@@ -167,7 +167,7 @@ def _must_not_have_to_wait(trace: Trace, states: Sequence[State]) -> None:
 
 
 def _must_have_room(before: State, position: int, step: Step) -> None:
-    """Raise UntimelyError if the idempotent producer already has the most allowed requests in flight to the leader."""
+    """Raise UntimelyError if the leader already owes the idempotent producer as many answers as Kafka allows."""
     names = ("record", "leader") if step.action in SEND_AGAIN_TO else ("leader", "record")
     sent = dict(zip(names, step.ordinals, strict=False))
     unanswered = sum(

@@ -56,7 +56,7 @@ def walk(instance: Instance, seed: int, steps: int, enabled: Enabled | None = No
 
 
 def with_step(trace: Trace, step: Step) -> Trace | None:
-    """The trace with one more step, or None if the model or the timing does not allow it."""
+    """The trace extended by `step`; None if the model or the timing of a cluster does not allow the step."""
     after = run.take(trace.instance, trace.states[-1], step)
     if after is None:
         return None

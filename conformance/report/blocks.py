@@ -94,7 +94,7 @@ class Listing:
 
 @dataclass(frozen=True)
 class Files:
-    """Files of the report's folder, each with a description. An issue has them attached."""
+    """Files of the report's folder by name, each with a description. The files are attached to the issue."""
 
     files: Mapping[str, str]
 

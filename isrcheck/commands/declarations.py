@@ -118,7 +118,7 @@ def name(option: str, text: str) -> str:
 
 
 class Only(NamedTuple):
-    """The forms of `check` that accept an option, and the error message for any other form."""
+    """The forms of `check` (such as `check doctor`) that accept an option, and the error message for any other form."""
 
     forms: frozenset[str]
     refusal: str

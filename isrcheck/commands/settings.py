@@ -21,8 +21,8 @@ from isrcheck.models.messages import UsageError, nearest
 
 
 def model_of(arguments: ModelArguments) -> tuple[Model, str | None]:
-    """Return the model that the command line names, a built-in one or that in a FILE.py; and the protocol that its name
-    contains, as in published/kip_101 (None if it contains none). Raises UsageError if there is no such model."""
+    """Return the model that the command line names, which is built in or in a FILE.py; and the protocol that the
+    model's name contains, as in published/kip_101, or None. Raises UsageError if there is no such model."""
     assert arguments.target is not None
     if arguments.target.endswith(".py"):
         # What the file prints while it is loaded is not part of the command's output.

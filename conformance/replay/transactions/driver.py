@@ -184,8 +184,8 @@ class Acts:
 
     def _is_known_id(self, answer: Message) -> bool:
         """Whether the coordinator knows the producer id in this answer to EndTxn; also true of an answer without an id.
-        A coordinator that fails over can forget the next id (KAFKA-20310); an answer on its way with this id is then
-        lost."""
+        A coordinator that fails over can forget the next id (KAFKA-20310); then an answer in flight that has this id
+        is lost."""
         metadata = self.system.coordinator.states.states[TRANSACTIONAL_ID]
         content = answer.payload
         ids = (metadata.producer_id, metadata.next_producer_id)
@@ -252,8 +252,8 @@ class Acts:
         self.leave_late(partition, marker)
 
     def coordinator_fails_over_after_append(self, late_markers: int = 0) -> int:
-        """Like `coordinator_fails_over`, but first the coordinator's pending transition becomes durable, and its
-        request is answered; an answer to InitProducerId is lost."""
+        """Like `coordinator_fails_over`, but first the coordinator's pending transition becomes durable, and the
+        request that caused the transition is answered; an answer to InitProducerId is lost."""
         self.system.replicate_transaction_log()
         for message in self.system.messages:
             if isinstance(message.payload, InitProducerIdResponse):
@@ -319,8 +319,8 @@ class Acts:
     leader_adds_partition = ask_coordinator
 
     def leader_verifies_transaction(self, partition: int, transaction: int) -> None:
-        """The coordinator's answer arrives at the leader; if none is in flight, another copy of the record makes the
-        leader ask again."""
+        """The coordinator's answer arrives at the leader; if no answer is in flight, another copy of the record first
+        makes the leader ask again."""
         for message in self.answers_to_leader(partition):
             if self.asked.get(message.in_reply_to or 0) == transaction:
                 self.system.deliver(message.number)
@@ -368,7 +368,7 @@ class Acts:
                 yield message
 
     def lose_answers_to(self, partition: int) -> None:
-        """Lose the coordinator's answers to a leader that has appended an entry since, and has no use for them."""
+        """Lose the coordinator's answers to a leader that no longer needs them, because it appends an entry."""
         for message in list(self.answers_to_leader(partition)):
             self.system.drop(message.number)
 
@@ -525,8 +525,8 @@ class TransactionsDriver(Acts):
         self._send_copies_of_end_txn(producer)
 
     def _send_copies_of_end_txn(self, producer: int) -> None:
-        """Send as many further copies of the producer's EndTxn as will become late before the producer learns of the
-        outcome, or the application stops."""
+        """Send as many further copies of the producer's EndTxn as become late in the trace until the producer learns of
+        the outcome or the application stops."""
         for step in self._later():
             if step.action in ASKS_NO_MORE and step.ordinals in ((producer,), ()):
                 break
@@ -550,7 +550,7 @@ class TransactionsDriver(Acts):
         self.system.deliver(-1 if late is None else late)
 
     def coordinator_fails_over(self, late_markers: int = 0) -> int:
-        """The coordinator moves, and as many of its markers stay in flight as the model allows; the rest is lost."""
+        """The coordinator moves. As many markers as the trace's state allows stay in flight; the others are lost."""
         return super().coordinator_fails_over(
             State(self.trace.instance, self.trace.states[self.position - 1]).late_markers_left
         )

@@ -133,7 +133,7 @@ def begun_in(system: TransactionalCluster) -> Iterator[tuple[int, tuple[int, Tra
 
 
 def entries_of(leader: TransactionLeader) -> list[Record]:
-    """The entries of a partition's log, without markers that have no open transaction before them."""
+    """The entries of a partition's log, except the markers before which no transaction is open."""
     entries: list[Record] = []
     for record in leader.log.records:
         if record.control is None or (entries and entries[-1].control is None):

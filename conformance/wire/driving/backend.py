@@ -119,7 +119,7 @@ class Membership:
         return code, member.assignment
 
     def heartbeat(self, group: str, name: str, generation: int, now: int) -> ErrorCode:
-        """Note that the member of a group is alive; returns an error code if `name` or `generation` is not current."""
+        """Note that a group's member is alive; return `none`, or an error if `name` or `generation` is not current."""
         member = self._members.get(group)
         if member is None or member.name != name:
             return ErrorCode.unknown_member_id
@@ -129,7 +129,7 @@ class Membership:
         return ErrorCode.none
 
     def leave(self, group: str, name: str) -> ErrorCode:
-        """Take the member out of its group; returns an error code if `name` is not the member."""
+        """Remove the member `name` from its group; return `none`, or an error if `name` is not the member."""
         member = self._members.get(group)
         if member is None or member.name != name:
             return ErrorCode.unknown_member_id
@@ -172,7 +172,7 @@ class Backend:
         return [each for each in self.cluster.brokers if self.cluster.is_running(each)]
 
     def leader_told_by(self, broker: int, client: str) -> tuple[int, int]:
-        """The leader and its epoch, as this broker knows them; NO_LEADER for a leader that is unknown or down."""
+        """The leader and the leader epoch that this broker knows; NO_LEADER for a leader that is unknown or down."""
         leader, epoch = self.cluster.leader_known_to(broker)
         return (leader if leader is not None and self.cluster.is_running(leader) else NO_LEADER, epoch)
 

@@ -98,8 +98,8 @@ class Pump:
                 return
 
     def _deliver(self, message: Message) -> bool:
-        """Deliver a message, or lose it. Returns False if its destination is frozen, or if an earlier delivery of this
-        round has removed it."""
+        """Deliver a message or lose it, and return True; return False if the destination is frozen, or if an earlier
+        delivery of this round has removed the message."""
         destination = message.destination
         if message not in self._cluster.messages():
             return False

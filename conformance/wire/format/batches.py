@@ -52,7 +52,8 @@ class BatchError(Exception):
 
 @dataclass(frozen=True)
 class Batch:
-    """A producer's batch: its bytes as text, its number of records, its producer's stamp, and its values as text."""
+    """A producer's batch: its bytes as text, how many records it has, its producer id, epoch and sequence number
+    (`stamp`), and the values of its records as text."""
 
     payload: str
     records: int
@@ -112,8 +113,8 @@ def _batches(records: Sequence[Record]) -> Iterator[bytes]:
 
 
 def _bytes_of_batch(first: Record, count: int) -> bytes | None:
-    """The bytes of the batch that begins with the record `first`; None if it has more records than the `count` records
-    that the log still holds of it."""
+    """The bytes of the batch that begins with the record `first`, and of which the log still holds `count` records;
+    None if the batch has more records."""
     payload = first.payload.encode(BYTES, "replace")
     if first.control is None and len(payload) >= HEADER.size and payload[MAGIC_AT] == MAGIC:
         (_, length, _), (last,) = START.unpack_from(payload), struct.unpack_from(">i", payload, 23)

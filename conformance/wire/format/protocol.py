@@ -28,7 +28,7 @@ NO_THROTTLE = timedelta(0)
 
 
 class Api(IntEnum):
-    """The requests that the server answers."""
+    """The APIs whose requests the server answers, with Kafka's API keys."""
 
     PRODUCE = 0
     FETCH = 1

@@ -101,7 +101,7 @@ class Server:
             await ticking
 
     def advertise(self, ports: Mapping[int, int]) -> None:
-        """Tell clients, by broker, the `ports` of a proxy instead of the ports where the brokers themselves listen."""
+        """Send clients to the `ports` of a proxy (by broker) instead of the ports where the brokers listen."""
         self.backend.addresses = {broker: (host, ports[broker]) for broker, (host, _) in self._listening.items()}
 
     async def follow(self) -> None:

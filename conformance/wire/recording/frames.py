@@ -1,8 +1,8 @@
 """Finds the frames in a stream of bytes that comes in pieces of any size, and reads the fields that the proxy needs.
 
-In:  the bytes of one direction of a connection, which may be anything.
+In:  the bytes that one side of a connection sends, which may be anything.
 Out: `Piece`s, which together are exactly these bytes; complete frames among them; `Message`: the API, its version, the
-     correlation id and the client id, where a response has the API and the client of its request.
+     correlation id and the client id. A response has only the correlation id; the rest comes from its request.
 
 Memory is bounded: a frame of more than MOST_FRAME bytes is not kept, and all frames that are incomplete at one time
 have together at most MOST_KEPT bytes. Only the fields of `Message` are read here, so that the proxy passes messages on
@@ -59,7 +59,7 @@ class Room:
 
 
 class Splitter:
-    """Splits one direction of a connection into frames: four bytes give the size of the frame that follows them."""
+    """Splits the bytes from one side of a connection into frames: four bytes before each frame give its size."""
 
     def __init__(self, room: Room) -> None:
         self._room = room
@@ -69,7 +69,7 @@ class Splitter:
         self._is_lost = False
 
     def feed(self, data: bytes) -> Iterator[Piece]:
-        """The pieces that are complete with these bytes. An incomplete frame is kept, unless it is too long."""
+        """The pieces that `data` completes. The bytes of an incomplete frame are kept, unless the frame is too long."""
         self._kept += data
         while self._kept:
             if self._is_lost or self._passing:
@@ -199,7 +199,7 @@ class Conversation:
 
 
 def _client_of(frame: bytes) -> str | None:
-    """The client id: at the same place in all versions of the header except version 0, which has no client id."""
+    """The client id in a request's header, or None: in all versions but 0, which has none, it is at the same place."""
     at = START.size
     if len(frame) < at + CLIENT.size:
         return None

@@ -51,7 +51,7 @@ class Party:
     client: str | None = None
 
     def is_client(self, client: str | None) -> bool:
-        """Whether the id `client` belongs to this party: is an id of the node, or fits the party's id (X* fits XY)."""
+        """Whether the client id `client` is one of the party's node, or fits the party's own `client` (X* fits XY)."""
         if client is None:
             return False
         if self.client is not None:
@@ -165,8 +165,8 @@ class _Words:
         return name
 
     def _party(self, *, is_client: bool) -> Party:
-        """Take a party from the line. With `is_client` the party is the end that opened the connection, which is known
-        by its client id; otherwise it is a node."""
+        """Take a party from the line. With `is_client` the party is the end that opened the connection, and may be a
+        client; otherwise the party must be a broker or a controller."""
         cure = "write broker N, controller, or client ID"
         word = self._next(cure)
         if word == "client":

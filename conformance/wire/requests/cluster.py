@@ -21,7 +21,7 @@ TOPIC_ID = uuid.UUID(int=1)
 
 
 def api_versions(versions: Mapping[Api, tuple[int, int]], request: Request) -> Any:
-    """Answer with the requests that the server knows, and their versions."""
+    """Answer with the supported APIs and their versions; add an error if `request` has an unsupported version."""
     keys = (
         request.make("ApiVersion", api_key=api, min_version=first, max_version=last)
         for api, (first, last) in versions.items()

@@ -179,8 +179,8 @@ class Consuming:
         return answer
 
     def _let_know(self, consumer: int, leader: int, state: State) -> None:
-        """Name this leader to a consumer from now on, with the leader epoch that the consumer knows in `state`; without
-        an epoch if the model's consumers check none."""
+        """Name this leader to a consumer from now on, with the leader epoch that the consumer knows in `state`, or with
+        NO_EPOCH if the model's consumers do not check epochs."""
         checks = self._configuration.POSITION_CHECK != PositionCheck.NONE
         epoch = state.consumer_leader_epoch[consumer] if checks else NO_EPOCH
         self._stage.leaders[reader_of(consumer)] = leader, epoch

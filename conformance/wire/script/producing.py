@@ -221,7 +221,7 @@ class Producing:
         )
 
     def _must_not_wait(self, producer: RealProducer, value: str, position: int) -> None:
-        """Raise ClientError if another record of `producer` awaits its acknowledgement at the broker for `value`."""
+        """Raise ClientError if another record of `producer` awaits its answer at the broker to which `value` goes."""
         for other in self._bound.values():
             is_here = other.broker == self._stage.expected and other.value in producer.sent and other.value != value
             if is_here and not other.answer.done() and self._acks is not Acks.NONE:
@@ -293,7 +293,7 @@ class Producing:
     # -------------------------------------------------------------------------------------------------- after a step
 
     async def after(self, step: Step, arrival: Arrival | None, position: int) -> None:
-        """Answer the requests that the cluster has answered, and wait until their producers have the results.
+        """Pass the cluster's answers on to the producers, and wait until the producers have the results.
 
         Raises ClientError.
         """
@@ -341,10 +341,10 @@ class Producing:
             yield from (((name, each.number), each) for each in sent)
 
     def _must_be_numbered_alike(self, own: ProducerStamp | None, arrival: Arrival, position: int) -> None:
-        """Raise ClientError if the record's sequence number or epoch does not correspond to the trace's.
+        """Raise ClientError if the client's stamp, in `arrival`, contradicts `own`, the record's stamp in the trace.
 
-        Ids and epochs need not be equal, but each id and epoch of the trace's producer must correspond to the same id
-        and epoch of the client in all requests.
+        Sequence numbers must be equal. Producer ids and epochs need not be equal, but each id and epoch in the trace
+        must correspond to one id and epoch of the client in all requests.
         """
         real = arrival.stamp
         if own is None or real is None:

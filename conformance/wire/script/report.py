@@ -68,7 +68,7 @@ def _of_transactions(trace: Trace, played: Played) -> Iterator[str]:
 
 
 def _in_transactions(trace: Trace) -> Iterator[tuple[str, int, TransactionState]]:
-    """Each record of a transaction, with the transaction and its state at the end."""
+    """Each record of a transaction, with the transaction's number and its state at the end of the trace."""
     last = State(trace.instance, trace.states[-1])
     for record in range(last.next_record):
         transaction = last.transaction_of[record]
@@ -77,7 +77,8 @@ def _in_transactions(trace: Trace) -> Iterator[tuple[str, int, TransactionState]
 
 
 def _of_consumers(trace: Trace, played: Played, reading: Reading) -> Iterator[str]:
-    """What each consumer read during the trace, and where a new consumer with its isolation level reads otherwise."""
+    """What each consumer read during the trace, and where a new consumer with the same isolation level reads
+    something else."""
     is_committed = trace.instance.configuration.isolation_level == IsolationLevel.READ_COMMITTED
     new = dict((played.committed if is_committed and played.committed else reading).records)
     last = State(trace.instance, trace.states[-1])
