@@ -48,21 +48,21 @@ from isrcheck.models.language import NONE, action, require
 
 
 def diverges(s, leader, follower, epoch):
-    """The leader does not know `epoch`, the follower's newest, or ends it before the end of the follower's log."""
+    """`epoch`, the follower's newest, is unknown to the leader, or ends at the leader below the follower's log end."""
     return epoch != NONE and (
         epoch_for(s, leader, epoch) < epoch or end_offset_for(s, leader, epoch) < s.log_end_offset[follower]
     )
 
 
 def holds_log_start(s, leader, follower):
-    """With the repair EXPAND_LOG_START (in no release): the follower has deleted what the leader has deleted, by its
-    present log, even if the fetch that counts was sent earlier. Without the repair: always true."""
+    """With the repair EXPAND_LOG_START (in no release): the follower's present log start, even if it is newer than the
+    fetch that counts, is not below the leader's log start. Without the repair: always true."""
     return not s.EXPAND_LOG_START or s.log_start_offset[follower] >= s.log_start_offset[leader]
 
 
 def may_join_isr(s, leader, follower):
-    """The leader may propose the follower for the ISR: the follower holds all that the leader has exposed, and
-    everything from before the leader's epoch. Kafka: Partition.needsExpandIsr."""
+    """The leader may propose the follower for the ISR: the follower's log reaches the leader's high watermark and the
+    start of the leader's epoch. Kafka: Partition.needsExpandIsr."""
     return (
         may_propose(s, leader)
         and not s.isr[leader][follower]

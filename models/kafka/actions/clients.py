@@ -399,7 +399,7 @@ def has_common_prefix(s, consumer, leader):
 
 
 def is_of_earlier_epoch(s, leader, epoch):
-    """The leader does not know the epoch, and answers for an earlier one: only END_OFFSET_AND_EPOCH notices this."""
+    """With END_OFFSET_AND_EPOCH: the leader does not know `epoch`, and answers for an earlier one. Otherwise false."""
     return s.POSITION_CHECK == PositionCheck.END_OFFSET_AND_EPOCH and epoch_for(s, leader, epoch) != epoch
 
 
@@ -473,8 +473,8 @@ def consumer_fetches(s, consumer: Consumer, broker: Replica):
 def consumer_finds_nothing(s, consumer: Consumer, broker: Replica):
     """The consumer's position is in the broker's log, but the broker shows no entry from there on.
 
-    The broker may show even less than the consumer has read, if its high watermark lags, as that of a follower or of a
-    new leader may. Then the lag is negative. Kafka: UnifiedLog.read, SubscriptionState.updateHighWatermark,
+    The broker may show even less than the consumer has read, because the high watermark of a follower or of a new
+    leader can lag. Then the consumer's lag is negative. Kafka: UnifiedLog.read, SubscriptionState.updateHighWatermark,
     partitionLag.
     """
     require(is_not_fenced(s, consumer, broker))

@@ -253,16 +253,16 @@ def adopt_isr(s, broker, partition_epoch):
 
 
 def is_news(s, broker, partition_epoch):
-    """The record is newer than what the broker knows from records and from answers to AlterPartition; with the switch
-    EQUAL_PARTITION_EPOCH_REPLACES, a record of the same partition epoch is news, too."""
+    """The record `partition_epoch` is newer than what the broker knows from records and from answers to AlterPartition;
+    with EQUAL_PARTITION_EPOCH_REPLACES, the record of the partition epoch that the broker knows is news, too."""
     return partition_epoch > s.partition_epoch[broker] or (
         partition_epoch == s.partition_epoch[broker] and s.EQUAL_PARTITION_EPOCH_REPLACES
     )
 
 
 def assigns_at_equal_epoch(s, broker, partition_epoch):
-    """With the repair of failure 8.25: a record as old as the leader's knowledge does not drop the leader's pending
-    change of the ISR, but brings the replicas, which no answer to AlterPartition carries."""
+    """With the repair of failure 8.25: the record has the partition epoch that the leader knows. It does not drop the
+    leader's pending change of the ISR, but brings the replicas, which no answer to AlterPartition carries."""
     return (
         s.EQUAL_PARTITION_EPOCH_ASSIGNS
         and partition_epoch == s.partition_epoch[broker]
@@ -545,7 +545,7 @@ def broker_reports_directory(s, broker: KraftReplica):
 
 
 def leads_in_order(s):
-    """The partition has no leader, or its leader is active and so stays when the record changes."""
+    """The partition has no leader, or its leader is active, and so keeps leading when the record changes."""
     return all(is_active(s, r) for r in range(s.replicas) if s.controller_leader == r)
 
 
@@ -562,8 +562,8 @@ def removes_at_once(s, target: ReplicaSet):
 
 
 def meets_an_eligible_stranger(s, target: ReplicaSet):
-    """While nobody leads, a request asks for a broker that is active and in the ELR, but not assigned. The controller
-    looks for its log directory, finds none, and refuses the request (UNKNOWN_SERVER_ERROR). Kafka: LeaderAcceptor."""
+    """Nobody leads, the ISR is empty, and `target` has a broker that is active and in the ELR, but not assigned. The
+    controller finds no log directory of this broker, and refuses (UNKNOWN_SERVER_ERROR). Kafka: LeaderAcceptor."""
     return (
         s.ELR
         and s.controller_leader == NONE
@@ -576,7 +576,7 @@ def meets_an_eligible_stranger(s, target: ReplicaSet):
 
 
 def is_request(s, target: ReplicaSet):
-    """The request names at least one replica, only registered brokers, and changes more than the order of replicas."""
+    """A reassignment to `target` names some replica, only registered brokers, and changes more than their order."""
     return (
         any(target[r] for r in range(s.replicas))
         and not any(target[r] and is_out_of_service(s, r) for r in range(s.replicas))
@@ -593,7 +593,7 @@ def is_request(s, target: ReplicaSet):
 
 
 def reassign(s, target: ReplicaSet):
-    """Make the change that a reassignment to `target` asks for, except for the election of a leader."""
+    """Make the change that a reassignment to `target` requires, except for the election of a leader."""
     is_ended = is_complete_at_once(s, target)
     minimum = controllers_min_insync_replicas(s)
     s.reassignments_left -= 1
@@ -646,8 +646,8 @@ def is_added_member(s, r):
 
 
 def may_cancel(s):
-    """A reassignment is in progress, and without the replicas that it adds the ISR has a member left. Otherwise,
-    cancelling would be an unclean election, and is refused. Kafka: PartitionReassignmentRevert."""
+    """A reassignment is in progress, and it has not added all members of the ISR. If it had, cancelling would be an
+    unclean election, and would be refused. Kafka: PartitionReassignmentRevert."""
     return any(s.is_adding[r] or s.is_removing[r] for r in range(s.replicas)) and any(
         s.controller_isr[r] and not s.is_adding[r] for r in range(s.replicas)
     )
@@ -741,8 +741,8 @@ def forgets_last_known_leader(s):
 
 
 def elects_last_known_leader(s):
-    """A change of min.insync.replicas empties the ELR alone (a repair), so the last known leader is elected. Kafka
-    itself forgets this leader, too, and elects nobody."""
+    """A repair: a change of min.insync.replicas empties the ELR and keeps the last known leader, which is elected.
+    Kafka itself forgets this leader, too, and elects nobody."""
     return forgets_eligible_replicas(s) and not forgets_last_known_leader(s) and last_known_leader_is_next(s, NONE)
 
 
@@ -798,8 +798,8 @@ def leaves_elr_unregistered(s, broker):
 
 
 def changes_record_unregistered(s, broker):
-    """The broker is in the partition's ELR, so the controller looks at the partition, and empties the ELR: the
-    reassignment is complete or, after a reassignment, the ISR has min.insync.replicas members."""
+    """When the broker is unregistered, the controller empties the partition's ELR, because the broker is in the ELR,
+    and the reassignment is complete or, after a reassignment, the ISR has min.insync.replicas members."""
     return (
         s.ELR
         and s.eligible_leader_replicas[broker]
@@ -1007,9 +1007,9 @@ def held_shared_end_offset(s, follower):
 
 @action(shows="{follower}")
 def follower_truncates_as_noted(s, follower: KraftReplica):
-    """The follower truncates, if it is a follower still or again: the epoch is not checked again.
+    """The follower truncates, if it still follows or follows again; its leader epoch is not checked again.
 
-    Not modelled: the thread that fetches from a leader sends it nothing between check and truncation. Kafka:
+    Not modelled: the thread that fetches from a leader sends the leader nothing between check and truncation. Kafka:
     AbstractFetcherThread.truncateOnFetchResponse.
     """
     require(s.DIVERGING_ANSWER_IS_SPLIT)

@@ -27,7 +27,7 @@ from isrcheck.models.language import NONE
 
 
 def note_progress(s, leader, follower):
-    """Before the leader notes the offset of a fetch: note if the follower has caught up, and the leader's log end."""
+    """Before the leader notes a fetch's offset: note the leader's log end, and whether the follower has caught up."""
     if s.HW_WAIT == HighWatermarkWait.CAUGHT_UP:
         if s.log_end_offset[follower] >= s.log_end_offset[leader] or (
             s.log_end_offset_at_fetch[leader][follower] != NONE
@@ -309,7 +309,7 @@ def forget_announcement(s, number):
 
 
 def forget_heard_metadata(s):
-    """Drop an announcement that all running brokers have heard, so that states with equal futures are equal."""
+    """Drop every announcement that all running brokers have heard, so that states with equal futures are equal."""
     if s.CONTROLLER == Controller.ZOOKEEPER:
         for epoch in range(s.elections + 1):
             if not any(s.is_up[r] and s.leader_epoch[r] < epoch for r in range(s.replicas)):
