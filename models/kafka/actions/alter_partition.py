@@ -87,10 +87,10 @@ def note_fetch(s, leader, follower):
 def leader_handles_fetch(s, leader: Replica, follower: Replica):
     """The leader serves one fetch: it learns the follower's log end, or says where their logs diverge.
 
-    The fetch names the follower's newest epoch. If this epoch ends earlier in the leader's log, or is unknown there,
-    the response has an epoch and its end in place of records, and the fetch counts as no progress (it counted before
-    the repair of KAFKA-13141). Otherwise the response has the high watermark from before this fetch took effect. A
-    fetch without new records is parked. Kafka: Partition.fetchRecords, Replica.updateFetchStateOrThrow.
+    The fetch names the follower's newest epoch. If the leader does not know this epoch, or ends it earlier than the
+    follower, the response has an epoch and its end in place of records, and the fetch counts as no progress (it counted
+    before the repair of KAFKA-13141). Otherwise the response has the high watermark from before this fetch took effect.
+    A fetch without new records is parked. Kafka: Partition.fetchRecords, Replica.updateFetchStateOrThrow.
     """
     require(may_fetch(s, follower, leader))
     require(s.log_start_offset[leader] <= s.log_end_offset[follower])

@@ -99,7 +99,7 @@ from isrcheck.models.language import NONE, action, require
 
 def session_may_expire(s, broker):
     """The broker's session may expire: a broker that is down sends no heartbeats, and a running broker may stop sending
-    them, within the budget."""
+    heartbeats while the budget `fencings` is not spent."""
     return not s.is_fenced[broker] and (not s.is_up[broker] or s.fencings_left > 0)
 
 
@@ -700,7 +700,7 @@ def controller_cancels_without_leader(s, elected: KraftReplica):
 
 @action(shows="of {leader} and elects {elected}")
 def controller_completes_reassignment(s, leader: AlteringReplica, elected: KraftReplica):
-    """The requested ISR makes the reassignment complete, and removes the leader itself: another member is elected, and
+    """The requested ISR completes the reassignment, which removes the requesting leader: another member is elected, and
     the leader hears NEW_LEADER_ELECTED. Kafka: ReplicationControlManager.alterPartition."""
     require(s.reassignments > 0)
     require(may_be_granted(s, leader))
@@ -748,9 +748,8 @@ def elects_last_known_leader(s):
 
 @action(shows="to {minimum}")
 def operator_changes_min_insync_replicas(s, minimum: MinInsyncReplicas):
-    """min.insync.replicas of the topic or the cluster is set; for the cluster, also to the value that it has. Kafka:
-    ConfigurationControlManager.incrementalAlterConfigs, ReplicationControlManager.replay of ClearElrRecord.
-    """
+    """An operator sets min.insync.replicas of the topic or the cluster; for the cluster, also to its present value.
+    Kafka: ConfigurationControlManager.incrementalAlterConfigs, ReplicationControlManager.replay of ClearElrRecord."""
     require(s.min_isr_changes > 0)
     require(s.min_isr_changes_left > 0)
     require(0 < minimum <= s.replicas)

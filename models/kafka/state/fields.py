@@ -343,7 +343,7 @@ class PartitionEpoch(Domain, size=lambda configuration: configuration.partition_
 
 
 class Announcement(Domain, size=lambda c: (c.partition_changes if has_kraft(c) else c.elections) + 1):
-    """What the controller announces: metadata records by partition epoch (KRaft), elections by leader epoch."""
+    """What is announced: with KRaft, metadata records by partition epoch; with ZooKeeper, elections by leader epoch."""
 
 
 class KraftAnnouncement(Domain, size=lambda c: (c.partition_changes + 1) * has_kraft(c)):
