@@ -445,7 +445,7 @@ def a_reelected_leader_was_not_replaced(s):
 
 @lemma(applies=elects_cleanly)
 def nobody_joins_an_isr_unheard(s):
-    """A broker that can be elected, but knows no epoch after that of some leader, is still in that leader's ISR.
+    """A broker that may lead after a leader, but knows no later epoch than the leader's, is still in the leader's ISR.
 
     To join an ISR, a broker fetches in the controller's epoch, so it has heard of that epoch.
     """
@@ -632,7 +632,7 @@ def a_pending_change_is_on_its_way(s):
     """The leader is in its ISR and in its proposed ISR. Its request is on its way, was refused because the controller
     knows more, or is answered; if the answer is ACCEPTED, the next record has the requested ISR.
 
-    The request of a change that was dropped is older than what its leader knows.
+    The request of a change that was dropped has an older epoch than the request's leader knows.
     """
     return all(
         s.isr[leader][leader]
@@ -668,8 +668,8 @@ def a_pending_change_is_on_its_way(s):
 
 @lemma(applies=elects_cleanly_with_kraft)
 def the_leader_counts_everyone_in_the_isr(s):
-    """The members of the controller's ISR, and of the ISR in a record that the leader of this epoch has not applied
-    yet, are in the leader's maximal ISR.
+    """The maximal ISR of the controller's leader has all members of the controller's ISR; that of any leader has all
+    members of the ISR in each record of this leader's epoch that the leader has not applied yet.
 
     Whatever the controller does by itself makes the ISR smaller; only an accepted request makes the ISR larger, and the
     leader made this request with its present knowledge.
@@ -1134,7 +1134,7 @@ def holds_entry_of(s, r, leader, offset):
 
 @lemma(applies=joins_isr_with_all)
 def a_leader_knows_what_followers_have_fetched(s):
-    """A follower's offset that a leader knows lies within the leader's log; the follower, if it runs, has been in the
+    """If a leader knows a follower's offset, it is within the leader's log; the follower, if it runs, has been in the
     leader's epoch, or in an earlier epoch from which the leader kept its knowledge."""
     return all(
         follower != leader
@@ -1177,7 +1177,7 @@ def followers_hold_what_may_be_committed(s):
 @lemma(applies=joins_isr_with_all)
 def later_leaders_hold_what_may_be_committed(s):
     """A broker that leads, or may lead, in a later epoch than another leader holds every entry that the earlier leader,
-    zombie or not, may commit; or it has not heard of the earlier epoch yet, and the earlier leader waits for it.
+    zombie or not, may commit; or the broker can still fetch from the earlier leader, which waits for it.
 
     A later leader holds the entry from before its own epoch: a follower that joins the ISR has everything up to the
     start of the epoch (KAFKA-7128).

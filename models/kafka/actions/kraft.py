@@ -129,10 +129,10 @@ def controller_fences_broker(s, broker: KraftReplica):
 
 @action(shows="{broker} and elects {elected}")
 def controller_fences_leader(s, broker: KraftReplica, elected: KraftReplica):
-    """The session of the leader expires: another member of the ISR is elected, or, if the ISR is empty, one of the ELR.
+    """The session of the leader expires: another member of the ISR is elected or, if the ISR is empty, one of the ELR.
 
-    A leader that restarted before it was fenced, and is fenced now, is replaced when any member of the ISR is fenced.
-    Kafka: ReplicationControlManager.handleBrokerFenced, PartitionChangeBuilder.electAnyLeader.
+    A leader that is fenced already (RESTART_BEFORE_FENCING) is replaced when any member of the ISR is fenced. Kafka:
+    ReplicationControlManager.handleBrokerFenced, PartitionChangeBuilder.electAnyLeader.
     """
     require(session_may_expire(s, broker))
     require(replaces_leader(s, broker))
@@ -191,8 +191,8 @@ def changes_leaderless_record(s, broker):
 
 @action(shows="{broker}")
 def controller_unfences_broker(s, broker: KraftReplica):
-    """The broker has read its own registration; if it may be elected, it becomes the leader of a leaderless partition.
-    Kafka: ReplicationControlManager.handleBrokerUnfenced."""
+    """The broker has read its own registration, and is unfenced; if nobody leads and the broker may be elected, it
+    becomes the leader. Kafka: ReplicationControlManager.handleBrokerUnfenced."""
     require(s.is_up[broker])
     require(s.is_fenced[broker])
     require(not s.is_shutting_down[broker])
@@ -785,7 +785,7 @@ def has_unread_configuration(s, broker):
 
 @action(shows="{broker}")
 def broker_reads_configuration(s, broker: KraftReplica):
-    """The broker reads the next change of min.insync.replicas, without a record of the partition."""
+    """The broker reads the next change of min.insync.replicas, and no record of the partition."""
     require(s.min_isr_changes > 0)
     require(s.is_up[broker])
     require(has_unread_configuration(s, broker))
@@ -956,7 +956,7 @@ def may_join_by_former_state(s, leader, follower):
 
 @action(shows="{leader} from {follower}")
 def leader_counts_fetch(s, leader: KraftReplica, follower: KraftReplica):
-    """The leader notes the offset of a fetch that it has checked before, even if its epoch or role has changed since.
+    """The leader notes the offset of a fetch that it has checked, even if the leader's epoch or role has changed since.
 
     Kafka: Partition.updateFollowerFetchState, maybeExpandIsr.
     """
