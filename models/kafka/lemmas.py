@@ -217,7 +217,7 @@ def leads_or_will_again(s, r, epoch):
 
 
 def is_undecided(s, leader):
-    """The controller may still accept the leader's request, because it is not too old, even after a first refusal."""
+    """The leader's request has the controller's epochs, so the controller may accept it, even after a first refusal."""
     return (
         (
             s.alter_partition[leader] == AlterPartition.REQUESTED
@@ -230,8 +230,8 @@ def is_undecided(s, leader):
 
 
 def is_counted_by(s, leader, r):
-    """The leader is the controller's leader, and has the replica in its ISR, or will have it there after reading a
-    metadata record, or has asked the controller to add the replica."""
+    """The leader is the controller's leader; the replica is in the leader's maximal ISR, or in the ISR of a metadata
+    record that the leader may still apply, or in the ISR that the leader has requested from the controller."""
     return s.controller_leader == leader and (
         (is_controllers_leader(s, leader) and is_in_maximal_isr(s, leader, r))
         or (is_undecided(s, leader) and s.requested_isr[leader][r])
@@ -320,7 +320,7 @@ def has(s, leader, epoch, choice, r):
 
 @lemma
 def faults_stay_within_their_budgets(s):
-    """The remaining budget never exceeds the initial one; the numbers of bounces and crashes are not limited."""
+    """What is left of a budget never exceeds the initial budget; the numbers of bounces and crashes are not limited."""
     return (
         s.preferred_elections_left <= s.preferred_elections
         and s.unclean_elections_left <= s.unclean_elections
@@ -334,7 +334,7 @@ def faults_stay_within_their_budgets(s):
 
 @lemma(applies=has_zookeeper)
 def a_broker_that_is_down_knows_nothing(s):
-    """A running broker knows a leader and an epoch that the controller has reached; one that is down knows neither."""
+    """A running broker knows a leader, and an epoch not above the controller's; a broker that is down knows neither."""
     return all(
         s.leader[r] != NONE and s.leader_epoch[r] <= s.controller_epoch
         if s.is_up[r]
@@ -445,7 +445,7 @@ def a_reelected_leader_was_not_replaced(s):
 
 @lemma(applies=elects_cleanly)
 def nobody_joins_an_isr_unheard(s):
-    """A broker that can be elected, but knows no epoch after that of some leader, is still in that leader's ISR.
+    """A broker that may lead after a leader, but knows no later epoch than the leader's, is still in the leader's ISR.
 
     To join an ISR, a broker fetches in the controller's epoch, so it has heard of that epoch.
     """
@@ -632,7 +632,7 @@ def a_pending_change_is_on_its_way(s):
     """The leader is in its ISR and in its proposed ISR. Its request is on its way, was refused because the controller
     knows more, or is answered; if the answer is ACCEPTED, the next record has the requested ISR.
 
-    The request of a change that was dropped is older than what its leader knows.
+    The request of a change that was dropped has an older epoch than the request's leader knows.
     """
     return all(
         s.isr[leader][leader]
@@ -668,8 +668,8 @@ def a_pending_change_is_on_its_way(s):
 
 @lemma(applies=elects_cleanly_with_kraft)
 def the_leader_counts_everyone_in_the_isr(s):
-    """The members of the controller's ISR, and of the ISR in a record that the leader of this epoch has not applied
-    yet, are in the leader's maximal ISR.
+    """The maximal ISR of the controller's leader has all members of the controller's ISR; that of any leader has all
+    members of the ISR in each record of this leader's epoch that the leader has not applied yet.
 
     Whatever the controller does by itself makes the ISR smaller; only an accepted request makes the ISR larger, and the
     leader made this request with its present knowledge.
@@ -986,16 +986,14 @@ def a_follower_has_agreed_with_its_leader(s):
 
 
 def is_empty_epoch(s, r, epoch):
-    """The broker entered this epoch as its leader, and has no record of it."""
+    """The broker entered the epoch as the epoch's leader, and has no record of the epoch."""
     return s.epoch_cache[r][epoch] != NONE and s.epoch_cache[r][epoch] == s.log_end_offset[r]
 
 
 @lemma(applies=keeps_what_is_written)
 def caches_know_the_epochs_of_the_log(s):
-    """A cache has each epoch of its log, at an offset with this epoch, and at most one more: the last, without entries.
-
-    A leader's cache has the leader's own epoch.
-    """
+    """A cache has each epoch of its log, at an offset with this epoch, and at most one other epoch: a later one,
+    without entries. A leader's cache has the leader's own epoch."""
     return all(
         (
             s.epoch_cache[r][epoch] < s.log_end_offset[r]
@@ -1030,7 +1028,7 @@ def has_nothing_but(s, r, leader):
 
 @lemma(applies=keeps_what_is_written)
 def caches_name_where_epochs_start(s):
-    """A cache has each epoch at the offset of its first record.
+    """A cache has each epoch at the offset of the epoch's first record.
 
     Before 2.7 there is an exception: a follower that led an epoch in which nothing was appended, and continued with
     records of an older epoch (KAFKA-10706). With three epochs, such a follower follows the last leader, and never has
@@ -1097,7 +1095,7 @@ def keeps_offsets(s, leader, epoch, later):
 
 def may_yet_fetch(s, follower, leader, epoch):
     """The follower has heard of no later leader: it can still fetch from this leader in this epoch, perhaps after a
-    restart, or in a later epoch in which the leader keeps its knowledge."""
+    restart, or in a later epoch in which the leader keeps its knowledge of its followers."""
     return any(
         s.controller_epoch == later or (s.is_up[follower] and s.leader_epoch[follower] <= later)
         for later in range(s.elections + 1)
@@ -1106,7 +1104,7 @@ def may_yet_fetch(s, follower, leader, epoch):
 
 
 def is_known_to_hold(s, follower, leader, epoch, offset):
-    """The leader of this epoch relies, now or later, on a fetch that showed that the follower holds this offset."""
+    """The leader of this epoch knows, from a fetch that counts now or later, that the follower holds this offset."""
     return offset < s.remote_log_end_offset[leader][follower] and (
         leads(s, leader, epoch) or s.REMOTE_OFFSETS_KEPT_BY_REELECTED_LEADER
     )
@@ -1136,7 +1134,7 @@ def holds_entry_of(s, r, leader, offset):
 
 @lemma(applies=joins_isr_with_all)
 def a_leader_knows_what_followers_have_fetched(s):
-    """A follower's offset that a leader knows lies within the leader's log; the follower, if it runs, has been in the
+    """If a leader knows a follower's offset, it is within the leader's log; the follower, if it runs, has been in the
     leader's epoch, or in an earlier epoch from which the leader kept its knowledge."""
     return all(
         follower != leader
@@ -1179,7 +1177,7 @@ def followers_hold_what_may_be_committed(s):
 @lemma(applies=joins_isr_with_all)
 def later_leaders_hold_what_may_be_committed(s):
     """A broker that leads, or may lead, in a later epoch than another leader holds every entry that the earlier leader,
-    zombie or not, may commit; or it has not heard of the earlier epoch yet, and the earlier leader waits for it.
+    zombie or not, may commit; or the broker can still fetch from the earlier leader, which waits for it.
 
     A later leader holds the entry from before its own epoch: a follower that joins the ISR has everything up to the
     start of the epoch (KAFKA-7128).
@@ -1244,7 +1242,7 @@ def nothing_was_exposed_in(s, epoch):
 
 
 def nothing_was_exposed_between(s, epoch, later):
-    """Nothing was exposed after `epoch`, up to and including `later`."""
+    """No leader of an epoch after `epoch`, up to and including `later`, exposed anything."""
     return all(nothing_was_exposed_in(s, between) for between in range(s.elections + 1) if epoch < between <= later)
 
 
@@ -1265,8 +1263,8 @@ def high_watermarks_are_exposed(s):
 
 @lemma(applies=joins_isr_with_all)
 def leaders_hold_what_followers_know(s):
-    """If a broker knows an entry to be exposed, a leader up to the broker's epoch exposed it: the broker's leader holds
-    the entry, and so does every leader since the last of those leaders that exposed anything."""
+    """An entry that a broker knows to be exposed is held by the broker's leader, by all later leaders, and by each
+    earlier leader after which no leader up to the broker's epoch exposed anything."""
     return all(
         s.log_record[leader][offset] == s.exposed_record[offset]
         and s.log_epoch[leader][offset] == coming_epoch(s, r, offset)
@@ -1290,14 +1288,14 @@ def leads_since_the_last_exposure(s, r):
 
 
 def needs_what_was_exposed(s, r):
-    """The broker leads after the last exposure, or may be elected."""
+    """The broker is the last leader that exposed an entry, or a later leader, or may be elected."""
     return leads_since_the_last_exposure(s, r) or may_be_trusted(s, r)
 
 
 @lemma(applies=joins_isr_with_all)
 def leaders_hold_what_was_exposed(s):
-    """Every leader after the last one that exposed an entry holds all exposed entries, and so does every broker that
-    may be elected."""
+    """The last leader that exposed an entry, all later leaders, and every broker that may be elected hold all exposed
+    entries."""
     return all(
         s.log_record[r][offset] == s.exposed_record[offset] and keeps(s, r, offset)
         for r in range(s.replicas)
@@ -1324,8 +1322,8 @@ def what_was_exposed_is_one_entry(s):
 
 @lemma(applies=joins_isr_with_all)
 def who_joins_the_isr_holds_what_was_exposed(s):
-    """Every exposed entry lies below the high watermark of the controller's leader or below the start of its epoch, the
-    two offsets that a follower has to reach to join the ISR (KAFKA-7128)."""
+    """Every exposed entry lies below the high watermark of the controller's leader or below the start of that leader's
+    epoch, the two offsets that a follower has to reach to join the ISR (KAFKA-7128)."""
     return all(
         offset < s.high_watermark[leader] or offset < s.epoch_start_offset[leader]
         for leader in range(s.replicas)

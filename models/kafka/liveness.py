@@ -151,7 +151,7 @@ def a_change_is_pending(s):
 
 @leads_to(when=a_change_is_pending, fair=WORK, applies=alters_partitions)
 def isr_changes_complete(s):
-    """A change of the ISR that a leader asks for is eventually committed or dropped."""
+    """A change of the ISR that a leader has proposed is eventually committed or dropped."""
     return not a_change_is_pending(s)
 
 
@@ -165,7 +165,7 @@ def lacks_room_for_marker(s, leader):
 
 
 def holds_readers_back(s, leader):
-    """The controller's leader knows that it leads, has enough replicas, and read_committed stops below its log end."""
+    """The controller's leader knows its role, has enough replicas, and its last stable offset is below its log end."""
     return (
         is_controllers_leader(s, leader)
         and has_enough_replicas(s, leader)

@@ -49,7 +49,7 @@ from isrcheck.models.log import has_entry, logs_match, same_entry
 
 
 def data_was_given_up(s):
-    """The path contains a fault for which Kafka promises nothing: an unclean election, unflushed data, a lost disk."""
+    """There was a fault for which Kafka promises nothing: an unclean election, unflushed data, or a lost disk."""
     return (
         s.unclean_elections_left < s.unclean_elections
         or s.power_losses_left < s.power_losses
@@ -58,7 +58,7 @@ def data_was_given_up(s):
 
 
 def nothing_was_promised(s):
-    """The producer requested at most the leader's acknowledgement, or the path contains a fault with data loss."""
+    """The producer requested at most the leader's acknowledgement, or there was a fault with data loss."""
     return s.acks != Acks.ALL or data_was_given_up(s)
 
 
@@ -71,7 +71,7 @@ def failures(s):
 
 
 def least_min_insync_replicas(s):
-    """The smallest value that min.insync.replicas had on the path."""
+    """The smallest value that min.insync.replicas has had up to this state."""
     least = s.min_insync_replicas
     for change in range(s.min_isr_changes):
         if s.changed_min_isr[change] > 0:
@@ -80,7 +80,7 @@ def least_min_insync_replicas(s):
 
 
 def more_failed_than_claimed(s):
-    """KIP-966 claims nothing for min.insync.replicas or more failures, an unclean election, or other acks than all."""
+    """KIP-966 claims nothing: acks is not all, an election was unclean, or the failures reach min.insync.replicas."""
     return (
         s.acks != Acks.ALL
         or s.unclean_elections_left < s.unclean_elections
@@ -227,8 +227,8 @@ def keeps_its_log(before, after, r):
 def low_watermark_is_minimum(before, after):
     """The low watermark is the minimum of the log starts of the live replicas, and no live replica falls below it.
 
-    DeleteRecords is answered once the low watermark has reached its offset: what is answered as deleted stays deleted
-    at every replica that was live then (KIP-107).
+    DeleteRecords is answered once the low watermark has reached the requested offset: what is answered as deleted stays
+    deleted at every replica that was live at the time of the answer (KIP-107).
     """
     return all(
         any(
@@ -457,7 +457,7 @@ def a_position_was_reset(s):
 
 
 def data_was_lost_within_an_epoch(s):
-    """The path contains a loss of power or of a disk: a leader can restart within its epoch, with less than it had."""
+    """There was a loss of power or of a disk: a leader can restart within its epoch, with less than it had."""
     return s.power_losses_left < s.power_losses or s.disk_losses_left < s.disk_losses
 
 
@@ -501,8 +501,8 @@ def lag_matches_isolation(before, after):
 
 
 def has_fetched(before, after, consumer):
-    """The step answers a fetch of the consumer, with an entry or with another end of the log. A reset of the position
-    is no fetch: after it, the epoch of the last entry is unknown."""
+    """The step answers a fetch of the consumer, with an entry or with an end of the log that is new to the consumer. A
+    reset of the position is no fetch: after it, the epoch of the last entry is unknown."""
     return after.known_end_offset[consumer] != before.known_end_offset[consumer] or (
         after.position[consumer] > before.position[consumer] and after.consumed_epoch[consumer] != NONE
     )
@@ -560,7 +560,7 @@ def truncation_is_detected(s):
 
 @sometimes(applies=has_consumers)
 def a_consumer_catches_up(s):
-    """A consumer has read everything that it knows of."""
+    """A consumer's position has reached the end of the log that the consumer knows."""
     return any(0 < s.position[consumer] == s.known_end_offset[consumer] for consumer in range(s.consumers))
 
 

@@ -1,7 +1,7 @@
 """What has to be able to happen in a search before its answer means anything. `MODEL` has the state, the actions and
 the generations of `kafka`.
 
-A search that finds no loss says nothing if its bounds allow no acknowledged record, or no fault after it. Each scenario
+A search that finds no loss says nothing if its bounds allow no acknowledged record that a fault follows. Each scenario
 of an operator's question (checker/answers/planning.py) names the bounds in which the states of this model have to be
 reachable. The states are no properties of the model `kafka`, because in other bounds they need not be reachable.
 """
@@ -32,7 +32,7 @@ def failures(configuration):
 
 
 def elects(configuration):
-    """The bounds permit elections among brokers. The properties that apply then show whether something causes one."""
+    """The bounds permit elections among brokers; the properties that then apply show whether something causes one."""
     return configuration.elections > 0 and configuration.replicas > 1
 
 
@@ -68,7 +68,7 @@ def every_broker_is_down_after_an_acknowledgement(s):
 
 @sometimes(applies=lambda c: can_commit(c) and failures(c) >= c.replicas)
 def a_broker_leads_after_as_many_failures(s):
-    """A record was acknowledged, there were as many failures as brokers, and the partition has a leader again."""
+    """A record was acknowledged, failures of one kind were as many as brokers, and the partition has a leader again."""
     failed = max(s.crashes - s.crashes_left, s.power_losses - s.power_losses_left, s.disk_losses - s.disk_losses_left)
     return (
         is_any_acknowledged(s) and failed >= s.replicas and any(is_controllers_leader(s, r) for r in range(s.replicas))

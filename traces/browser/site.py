@@ -32,8 +32,8 @@ class WalkSite:
         self._one_at_a_time = threading.Lock()
 
     def get(self, name: str) -> Answer | None:
-        """Return the page of the state to which the address belongs. The address without a step, or with a step that
-        the walk no longer has, is redirected to the present state."""
+        """Return the page of the state to which the address belongs. An address without a step, or with a step that the
+        walk no longer has, is redirected to the present state."""
         with self._one_at_a_time:
             match = STEP.fullmatch(name)
             if name not in ("", "start") and match is None:

@@ -278,8 +278,8 @@ class Drawing:
         return group(drawn), len(drawn) * EVENT_HEIGHT + (4 if drawn else 0)
 
     def changes(self, position: int) -> Element:
-        """Outlines around everything that a step changed, and crosses where it removed an entry, for lanes whose top
-        edges are at vertical position 0."""
+        """Outlines around everything that a step changed, and crosses where the step removed an entry, for lanes whose
+        top edges are at vertical position 0."""
         if position == 0:
             return group([])
         return group(
@@ -304,7 +304,7 @@ class Drawing:
         return group(element("use", href=f"#{names[lane]}", x=self._left(position, lane), y=top) for lane in chosen)
 
     def _left(self, position: int, lane: int) -> float:
-        """The left edge of a lane's drawing, which is in the middle of its column."""
+        """The left edge of a lane's drawing; the drawing is in the middle of the lane's column."""
         column = self.columns[lane]
         return column.left + (column.width - self.fragment(position, lane).width) / 2
 

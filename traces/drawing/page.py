@@ -269,7 +269,7 @@ ARROWS = (
 
 
 def indices_of(instance: Instance) -> list[list[str]]:
-    """Return the labels of the indices of each variable; none for a variable that is a single value."""
+    """Return, for each shown variable, the labels of its first index; an empty list for a variable without indices."""
     return [
         [spell_element(index) if field.field.over[0].letters else str(index) for index in range(field.sizes[0])]
         if field.sizes

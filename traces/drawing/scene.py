@@ -66,7 +66,7 @@ def _lanes_of(trace: Trace) -> tuple[tuple[str, ...], tuple[Moment, ...]]:
 
 
 def variable_parts(instance: Instance, layout: FieldLayout, cells: Cells) -> tuple[str, ...]:
-    """A field as text: one line if it is printed as one value, otherwise one for each element of its first index."""
+    """A field as text: one line if it is printed as one value, otherwise one line per element of its first index."""
     if generic_lanes.is_one_value(layout):
         return (spell_part(instance, layout, cells),)
     return tuple(spell_part(instance, layout, cells, (element,)) for element in range(layout.sizes[0]))

@@ -98,14 +98,14 @@ def budget_fields(instance: Instance) -> Mapping[str, FieldLayout]:
 
 
 def faults_in(instance: Instance, cells: Cells) -> dict[str, int]:
-    """Return how much of each budget of faults was spent on the path to a state; budgets without use are left out."""
+    """Return how much of each budget of faults was spent on the path to a state; unspent budgets are left out."""
     values = dict(instance.configuration.items())
     spent = {name: values[name] - cells[layout.offset] for name, layout in budget_fields(instance).items()}
     return {name: count for name, count in spent.items() if count}
 
 
 def rarity(trace: Trace) -> Mapping[str, int]:
-    """Return the number of each kind of fault, of elections, late messages and lost messages in a trace; no zeros."""
+    """Return how often each kind of fault, elections, late and lost messages occur in a trace; only counts above 0."""
     counts = faults_in(trace.instance, trace.states[-1])
     if (actions := room_of(trace.instance).actions) is not None:
         counts |= actions.rare_events(trace)

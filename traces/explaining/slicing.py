@@ -181,7 +181,7 @@ class _StepRemoval:
         return kept
 
     def _without(self, kept: tuple[int, ...], size: int) -> tuple[int, ...]:
-        """Return `kept` without every block of `size` steps that can be removed; the last block is tried first."""
+        """Remove each block of `size` steps that can be removed, the last block first; return the rest of `kept`."""
         end = len(kept)
         while end > 0 and self.taken < MOST_TAKEN:
             end = min(end, len(kept))
@@ -225,7 +225,7 @@ class _StepRemoval:
 
 def _cause(trace: Trace) -> object:
     """The cause of a failure, without the numbers of brokers or records: the expressions that decide that the property
-    is false, and the actions that lost the record.
+    is false and, for a loss, the actions that promised, removed and lost the record.
 
     Traces with the same cause can be about different records, because records are numbered by the order of sending.
     """

@@ -339,7 +339,7 @@ def certify_lasso(trace: Trace) -> None:
 
 
 def _certify_property(trace: Trace, prop: Property, loop: int) -> None:
-    """Raise FalseTraceError if the lasso satisfies the property, because it is true where it would have to be false."""
+    """Raise FalseTraceError if the lasso satisfies the property: the property is true where it has to be false."""
     instance = trace.instance
     first = _first_false(trace, prop, loop)
     if first is None:
@@ -463,8 +463,8 @@ MOST_STATES = 1000
 
 @dataclass(frozen=True)
 class Continuations:
-    """The states that a search from one state found, that state included. The search ends at the first state in which
-    the property is true."""
+    """The result of a search, from one state, for a state in which the property is true. `states` are the states that
+    the search found before it ended at the first such state; the state at which it began is included."""
 
     is_possible: bool | None
     """Whether the property can become true; None if the limit ended the search."""
@@ -474,7 +474,7 @@ class Continuations:
 def continuations(
     instance: Instance, prop: Property, cells: Cells, stuck: frozenset[Cells] = frozenset()
 ) -> Continuations:
-    """Search the states that can follow `cells` for one in which `prop` is true; those in `stuck` lead to none."""
+    """Search from `cells` for a state in which `prop` is true; none can be reached from the states in `stuck`."""
     reached, waiting = {cells}, deque([cells])
     while waiting:
         here = waiting.popleft()
@@ -494,7 +494,7 @@ def continuations(
 
 
 def stuck_positions(instance: Instance, prop: Property, states: Sequence[Cells]) -> list[bool]:
-    """For each state of a path: whether it is certain that no path leads from it to a state in which `prop` is true."""
+    """For each state of a path: whether certainly no path from there leads to a state in which `prop` is true."""
     stuck: frozenset[Cells] = frozenset()
     for position in reversed(range(len(states))):
         following = continuations(instance, prop, states[position], stuck)

@@ -112,7 +112,7 @@ def write_through(path: Path, content: bytes) -> None:
 
 
 def give_name(draft: Path, path: Path) -> None:
-    """Rename a file atomically. Raises FileExistsError if the name is taken."""
+    """Rename `draft` to `path` atomically. Raises FileExistsError if `path` exists."""
     try:
         os.link(draft, path)
     except FileExistsError:
@@ -542,7 +542,7 @@ def read_trace(document: Mapping[str, Any], user_model: Model | None = None) -> 
 
 
 def read_loop(document: Mapping[str, Any], states: int) -> int | None:
-    """The state to which a lasso returns; None without a loop. Raises UsageError."""
+    """Return the number of the state to which a lasso returns; None without a loop. Raises UsageError."""
     loop = document.get("loop")
     if loop is None:
         return None
@@ -755,8 +755,8 @@ class Recheck:
 
 
 def recheck(path: Path, model_file: Path | None = None) -> Recheck:
-    """Take the steps of a trace again, and return whether it is still possible. `model_file`, which is executed, holds
-    the user's own model, if the trace is about one. Raises UsageError."""
+    """Take the steps of a trace again, and return whether the trace is still possible. `model_file`, which is executed,
+    holds the user's own model, if the trace is about such a model. Raises UsageError."""
     with blaming(path):
         document = parse_document(read_text(path))
         header = header_of(document)

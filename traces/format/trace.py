@@ -187,7 +187,7 @@ class Error:
 
 @dataclass(frozen=True)
 class Path:
-    """A path of a model: its states, the steps between them, and the last step `erring` if that causes an error."""
+    """A path of a model: its states, the steps between them, and a further step `erring`, if one causes an error."""
 
     states: tuple[Cells, ...]
     steps: tuple[Step, ...]

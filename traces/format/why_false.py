@@ -31,7 +31,7 @@ MOST_READINGS = 12
 
 @dataclass(frozen=True)
 class Binding:
-    """A name that is bound to a value (a parameter, or a variable of `all` or `any`), the value, and both as text."""
+    """A bound name (a parameter, or a variable of `all` or `any`), its value, and a text with both."""
 
     name: str
     value: int

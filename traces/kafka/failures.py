@@ -38,7 +38,8 @@ from isrcheck.traces.lanes.scene import takes
 
 
 class Timeline:
-    """Finds the steps of a Kafka trace that changed something. State 0 is the initial state, state n follows step n."""
+    """Finds the steps of a Kafka trace that changed a predicate or a log. State 0 is initial; step n leads to state
+    n."""
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
@@ -84,7 +85,7 @@ class Timeline:
         return any(model.holds_record(s, r, record) for s in self.states for r in range(s.replicas))
 
     def sending(self, record: int, appended: int | None) -> str:
-        """Return in words when an entry was appended, and when it was first sent if that was earlier."""
+        """Return in words when a record was appended (in step `appended`), and when it was first sent, if earlier."""
         appending = "there from the start" if appended is None else f"appended {self.when(appended)}"
         if record < self.last.records:
             sent = self.first(lambda s: bool(s.next_record > record))
@@ -122,8 +123,8 @@ class PendingChange:
 
 
 def uncounted_change(timeline: Timeline, leader: int, broker: int, promised: int) -> PendingChange | None:
-    """Return the last change of the ISR by which the broker might have been in the controller's ISR, and which the
-    leader ignored when it made a promise in step `promised`. None if the leader ignored no such change."""
+    """Return the last change of the ISR that might have put or kept the broker in the controller's ISR, and that the
+    leader ignored when it made a promise in step `promised`. None if there is no such change."""
     if not alters_partitions(timeline.last) or model.is_counted(timeline.states[promised], leader, broker):
         return None
 
@@ -291,7 +292,7 @@ def _promising(timeline: Timeline, promised: int) -> list[int]:
 
 
 def lines(trace: Trace) -> list[str]:
-    """Return lines that describe the failure, if its property has an explanation here, and what permits it."""
+    """Return lines that describe the failure, if its property has an explanation here, and what permits the failure."""
     if trace.verdict not in (VIOLATED, PERMITTED):
         return []
     failure: list[str] = []

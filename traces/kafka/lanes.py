@@ -62,7 +62,7 @@ def is_kafka(instance: Instance) -> bool:
 
 
 def shown_fields(instance: Instance) -> list[FieldLayout]:
-    """Return the fields of a model that are shown: all except those that a generation of Kafka does not have."""
+    """Return the fields of a model that are shown: all except those that the instance's generation does not have."""
     layouts = instance.layouts.values()
     if not is_kafka(instance):
         return [*layouts]

@@ -20,7 +20,7 @@ WRITES, READS = ("client_writes", "client_writes_in_vain"), "client_reads"
 
 @dataclass(frozen=True)
 class Operation:
-    """An operation of a client: the write of one record, or a read, with the records that it returned, in log order."""
+    """An operation of a client: the write of one record; or a read and the records that it returned, in log order."""
 
     client: int
     is_read: bool

@@ -74,7 +74,7 @@ QUINT = Spelling(
 
 
 def spell_itf(value: Any, spelling: Spelling, depth: int = 0) -> str:
-    """Return a value of an ITF trace as text; an unknown form is read as a record. Raises UsageError."""
+    """Return a value of an ITF trace as text; a value of an unknown form is treated as a record. Raises UsageError."""
     _require(depth < MOST_DEPTH, f"nested more than {MOST_DEPTH} deep")
     inner = partial(spell_itf, spelling=spelling, depth=depth + 1)
     match value:

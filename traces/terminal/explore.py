@@ -111,7 +111,7 @@ class Explorer(App[None]):
     # ------------------------------------------------------------------------------------------- contents of the panels
 
     def show_state(self, taken: str | None = None) -> None:
-        """Show everything about the current state; `taken` is the option under the cursor."""
+        """Show everything about the current state, with the cursor on the option `taken` or the first."""
         self.show_history()
         self.show_options(taken)
         self.query_one("#properties", Static).update(verdicts_of(self.walk))

@@ -103,7 +103,7 @@ def legend(trace: Trace, look: Look) -> list[str]:
 
 
 def _values(trace: Trace, expressions: Sequence[StateExpression]) -> list[tuple[tuple[str, ...], ...]]:
-    """For each state, the value of each expression as text; nothing for a value as in the previous state."""
+    """For each state, the value of each expression as text; no text if the previous state has the same value."""
     values = [
         [expression.value_in(cells, trace.spell_position(position)) for expression in expressions]
         for position, cells in enumerate(trace.states)

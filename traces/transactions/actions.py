@@ -289,7 +289,7 @@ OF_TRANSACTIONS = ("transaction", "a", "b", "earlier", "later")
 
 
 def headline(trace: Trace, how: str) -> str | None:
-    """Return what goes wrong, as a sentence that ends with `how`, the last step in words; None without a sentence."""
+    """Return what goes wrong in a sentence that ends with `how`, the last step in words; None if no sentence fits."""
     numbers = why_broken(trace).numbers() if trace.loop is None else {}
     if trace.property_name in ("no_aborted_reads", "no_lost_commits", "read_committed_is_atomic"):
         return _torn(trace, numbers["transaction"], numbers["p"]) if {"transaction", "p"} <= numbers.keys() else None

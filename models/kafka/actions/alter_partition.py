@@ -48,21 +48,21 @@ from isrcheck.models.language import NONE, action, require
 
 
 def diverges(s, leader, follower, epoch):
-    """The leader does not know `epoch`, the follower's newest, or ends it before the end of the follower's log."""
+    """`epoch`, the follower's newest, is unknown to the leader, or ends at the leader below the follower's log end."""
     return epoch != NONE and (
         epoch_for(s, leader, epoch) < epoch or end_offset_for(s, leader, epoch) < s.log_end_offset[follower]
     )
 
 
 def holds_log_start(s, leader, follower):
-    """With the repair EXPAND_LOG_START (in no release): the follower has deleted what the leader has deleted, by its
-    present log, even if the fetch that counts was sent earlier. Without the repair: always true."""
+    """With the repair EXPAND_LOG_START (in no release): the follower's present log start, even if it is newer than the
+    fetch that counts, is not below the leader's log start. Without the repair: always true."""
     return not s.EXPAND_LOG_START or s.log_start_offset[follower] >= s.log_start_offset[leader]
 
 
 def may_join_isr(s, leader, follower):
-    """The leader may propose the follower for the ISR: the follower holds all that the leader has exposed, and
-    everything from before the leader's epoch. Kafka: Partition.needsExpandIsr."""
+    """The leader may propose the follower for the ISR: the follower's log reaches the leader's high watermark and the
+    start of the leader's epoch. Kafka: Partition.needsExpandIsr."""
     return (
         may_propose(s, leader)
         and not s.isr[leader][follower]
@@ -87,10 +87,10 @@ def note_fetch(s, leader, follower):
 def leader_handles_fetch(s, leader: Replica, follower: Replica):
     """The leader serves one fetch: it learns the follower's log end, or says where their logs diverge.
 
-    The fetch names the follower's newest epoch. If this epoch ends earlier in the leader's log, or is unknown there,
-    the response has an epoch and its end in place of records, and the fetch counts as no progress (it counted before
-    the repair of KAFKA-13141). Otherwise the response has the high watermark from before this fetch took effect. A
-    fetch without new records is parked. Kafka: Partition.fetchRecords, Replica.updateFetchStateOrThrow.
+    The fetch names the follower's newest epoch. If the leader does not know this epoch, or ends it earlier than the
+    follower, the response has an epoch and its end in place of records, and the fetch counts as no progress (it counted
+    before the repair of KAFKA-13141). Otherwise the response has the high watermark from before this fetch took effect.
+    A fetch without new records is parked. Kafka: Partition.fetchRecords, Replica.updateFetchStateOrThrow.
     """
     require(may_fetch(s, follower, leader))
     require(s.log_start_offset[leader] <= s.log_end_offset[follower])

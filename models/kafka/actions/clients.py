@@ -178,8 +178,8 @@ def checks_sequences(s, leader):
 
 @action(shows="of {record}")
 def request_fails(s, record: NumberedRecord):
-    """The next record is sent, but not appended: the request is lost, or refused with an error after which it is sent
-    again (NOT_LEADER_OR_FOLLOWER, OUT_OF_ORDER_SEQUENCE_NUMBER). Requests behind it can be in flight already.
+    """The next record is sent, but not appended: the request is lost, or refused with an error after which the producer
+    sends it again (NOT_LEADER_OR_FOLLOWER, OUT_OF_ORDER_SEQUENCE_NUMBER). Later requests can be in flight already.
 
     The same happens after UNKNOWN_PRODUCER_ID if nothing was acknowledged: renumbering then changes no number.
     """
@@ -189,8 +189,9 @@ def request_fails(s, record: NumberedRecord):
 
 @action(shows="{record} at {leader}")
 def producer_resends(s, record: NumberedRecord, leader: NumberedReplica):
-    """The producer sends the request again. A leader that remembers it appends nothing, and answers with success once
-    the record is below its high watermark; another leader appends it if its sequence number is the next one.
+    """The producer sends the request again. A leader that remembers the request appends nothing, and answers with
+    success once the record is below its high watermark; any other leader appends the record if its sequence number is
+    the next.
 
     Kafka: Sender.canRetry, ProducerStateEntry.findDuplicateBatch, UnifiedLog.analyzeAndValidateProducerState.
     """
@@ -356,7 +357,7 @@ def is_in_range(s, consumer, r):
 
 
 def can_reset(s, leader):
-    """The leader tells a consumer at which offset to continue by auto.offset.reset; with `none`, it tells no offset.
+    """The leader tells a consumer at which offset to continue by auto.offset.reset; never if that is `none`.
 
     Since 2.2 a new leader does not report the end of its log before its high watermark has reached the start of its
     epoch (OFFSET_NOT_AVAILABLE, KAFKA-2334): until then it does not know what is committed. Kafka:
@@ -399,7 +400,7 @@ def has_common_prefix(s, consumer, leader):
 
 
 def is_of_earlier_epoch(s, leader, epoch):
-    """The leader does not know the epoch, and answers for an earlier one: only END_OFFSET_AND_EPOCH notices this."""
+    """With END_OFFSET_AND_EPOCH: the leader does not know `epoch`, and answers for an earlier one. Otherwise false."""
     return s.POSITION_CHECK == PositionCheck.END_OFFSET_AND_EPOCH and epoch_for(s, leader, epoch) != epoch
 
 
@@ -473,8 +474,8 @@ def consumer_fetches(s, consumer: Consumer, broker: Replica):
 def consumer_finds_nothing(s, consumer: Consumer, broker: Replica):
     """The consumer's position is in the broker's log, but the broker shows no entry from there on.
 
-    The broker may show even less than the consumer has read, if its high watermark lags, as that of a follower or of a
-    new leader may. Then the lag is negative. Kafka: UnifiedLog.read, SubscriptionState.updateHighWatermark,
+    The broker may show even less than the consumer has read, because the high watermark of a follower or of a new
+    leader can lag. Then the consumer's lag is negative. Kafka: UnifiedLog.read, SubscriptionState.updateHighWatermark,
     partitionLag.
     """
     require(is_not_fenced(s, consumer, broker))

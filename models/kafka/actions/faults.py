@@ -81,7 +81,7 @@ def was_noticed(s, broker):
 
 @action(shows="{broker} checkpoint {checkpoint}")
 def broker_restarts(s, broker: Replica, checkpoint: EndOffset):
-    """A broker that is down restarts; `brokers_down` brokers always stay down."""
+    """A broker that is down restarts, if more than `brokers_down` brokers are down."""
     require(not s.is_up[broker])
     require(sum(1 for r in range(s.replicas) if not s.is_up[r]) > s.brokers_down)
     require(checkpoint <= s.high_watermark[broker])

@@ -99,7 +99,7 @@ from isrcheck.models.language import NONE, action, require
 
 def session_may_expire(s, broker):
     """The broker's session may expire: a broker that is down sends no heartbeats, and a running broker may stop sending
-    them, within the budget."""
+    heartbeats while the budget `fencings` is not spent."""
     return not s.is_fenced[broker] and (not s.is_up[broker] or s.fencings_left > 0)
 
 
@@ -129,10 +129,10 @@ def controller_fences_broker(s, broker: KraftReplica):
 
 @action(shows="{broker} and elects {elected}")
 def controller_fences_leader(s, broker: KraftReplica, elected: KraftReplica):
-    """The session of the leader expires: another member of the ISR is elected, or, if the ISR is empty, one of the ELR.
+    """The session of the leader expires: another member of the ISR is elected or, if the ISR is empty, one of the ELR.
 
-    A leader that restarted before it was fenced, and is fenced now, is replaced when any member of the ISR is fenced.
-    Kafka: ReplicationControlManager.handleBrokerFenced, PartitionChangeBuilder.electAnyLeader.
+    A leader that is fenced already (RESTART_BEFORE_FENCING) is replaced when any member of the ISR is fenced. Kafka:
+    ReplicationControlManager.handleBrokerFenced, PartitionChangeBuilder.electAnyLeader.
     """
     require(session_may_expire(s, broker))
     require(replaces_leader(s, broker))
@@ -191,8 +191,8 @@ def changes_leaderless_record(s, broker):
 
 @action(shows="{broker}")
 def controller_unfences_broker(s, broker: KraftReplica):
-    """The broker has read its own registration; if it may be elected, it becomes the leader of a leaderless partition.
-    Kafka: ReplicationControlManager.handleBrokerUnfenced."""
+    """The broker has read its own registration, and is unfenced; if nobody leads and the broker may be elected, it
+    becomes the leader. Kafka: ReplicationControlManager.handleBrokerUnfenced."""
     require(s.is_up[broker])
     require(s.is_fenced[broker])
     require(not s.is_shutting_down[broker])
@@ -253,16 +253,16 @@ def adopt_isr(s, broker, partition_epoch):
 
 
 def is_news(s, broker, partition_epoch):
-    """The record is newer than what the broker knows from records and from answers to AlterPartition; with the switch
-    EQUAL_PARTITION_EPOCH_REPLACES, a record of the same partition epoch is news, too."""
+    """The record `partition_epoch` is newer than what the broker knows from records and from answers to AlterPartition;
+    with EQUAL_PARTITION_EPOCH_REPLACES, the record of the partition epoch that the broker knows is news, too."""
     return partition_epoch > s.partition_epoch[broker] or (
         partition_epoch == s.partition_epoch[broker] and s.EQUAL_PARTITION_EPOCH_REPLACES
     )
 
 
 def assigns_at_equal_epoch(s, broker, partition_epoch):
-    """With the repair of failure 8.25: a record as old as the leader's knowledge does not drop the leader's pending
-    change of the ISR, but brings the replicas, which no answer to AlterPartition carries."""
+    """With the repair of failure 8.25: the record has the partition epoch that the leader knows. It does not drop the
+    leader's pending change of the ISR, but brings the replicas, which no answer to AlterPartition carries."""
     return (
         s.EQUAL_PARTITION_EPOCH_ASSIGNS
         and partition_epoch == s.partition_epoch[broker]
@@ -545,7 +545,7 @@ def broker_reports_directory(s, broker: KraftReplica):
 
 
 def leads_in_order(s):
-    """The partition has no leader, or its leader is active and so stays when the record changes."""
+    """The partition has no leader, or its leader is active, and so keeps leading when the record changes."""
     return all(is_active(s, r) for r in range(s.replicas) if s.controller_leader == r)
 
 
@@ -562,8 +562,8 @@ def removes_at_once(s, target: ReplicaSet):
 
 
 def meets_an_eligible_stranger(s, target: ReplicaSet):
-    """While nobody leads, a request asks for a broker that is active and in the ELR, but not assigned. The controller
-    looks for its log directory, finds none, and refuses the request (UNKNOWN_SERVER_ERROR). Kafka: LeaderAcceptor."""
+    """Nobody leads, the ISR is empty, and `target` has a broker that is active and in the ELR, but not assigned. The
+    controller finds no log directory of this broker, and refuses (UNKNOWN_SERVER_ERROR). Kafka: LeaderAcceptor."""
     return (
         s.ELR
         and s.controller_leader == NONE
@@ -576,7 +576,7 @@ def meets_an_eligible_stranger(s, target: ReplicaSet):
 
 
 def is_request(s, target: ReplicaSet):
-    """The request names at least one replica, only registered brokers, and changes more than the order of replicas."""
+    """A reassignment to `target` names some replica, only registered brokers, and changes more than their order."""
     return (
         any(target[r] for r in range(s.replicas))
         and not any(target[r] and is_out_of_service(s, r) for r in range(s.replicas))
@@ -593,7 +593,7 @@ def is_request(s, target: ReplicaSet):
 
 
 def reassign(s, target: ReplicaSet):
-    """Make the change that a reassignment to `target` asks for, except for the election of a leader."""
+    """Make the change that a reassignment to `target` requires, except for the election of a leader."""
     is_ended = is_complete_at_once(s, target)
     minimum = controllers_min_insync_replicas(s)
     s.reassignments_left -= 1
@@ -646,8 +646,8 @@ def is_added_member(s, r):
 
 
 def may_cancel(s):
-    """A reassignment is in progress, and without the replicas that it adds the ISR has a member left. Otherwise,
-    cancelling would be an unclean election, and is refused. Kafka: PartitionReassignmentRevert."""
+    """A reassignment is in progress, and it has not added all members of the ISR. If it had, cancelling would be an
+    unclean election, and would be refused. Kafka: PartitionReassignmentRevert."""
     return any(s.is_adding[r] or s.is_removing[r] for r in range(s.replicas)) and any(
         s.controller_isr[r] and not s.is_adding[r] for r in range(s.replicas)
     )
@@ -700,7 +700,7 @@ def controller_cancels_without_leader(s, elected: KraftReplica):
 
 @action(shows="of {leader} and elects {elected}")
 def controller_completes_reassignment(s, leader: AlteringReplica, elected: KraftReplica):
-    """The requested ISR makes the reassignment complete, and removes the leader itself: another member is elected, and
+    """The requested ISR completes the reassignment, which removes the requesting leader: another member is elected, and
     the leader hears NEW_LEADER_ELECTED. Kafka: ReplicationControlManager.alterPartition."""
     require(s.reassignments > 0)
     require(may_be_granted(s, leader))
@@ -741,16 +741,15 @@ def forgets_last_known_leader(s):
 
 
 def elects_last_known_leader(s):
-    """A change of min.insync.replicas empties the ELR alone (a repair), so the last known leader is elected. Kafka
-    itself forgets this leader, too, and elects nobody."""
+    """A repair: a change of min.insync.replicas empties the ELR and keeps the last known leader, which is elected.
+    Kafka itself forgets this leader, too, and elects nobody."""
     return forgets_eligible_replicas(s) and not forgets_last_known_leader(s) and last_known_leader_is_next(s, NONE)
 
 
 @action(shows="to {minimum}")
 def operator_changes_min_insync_replicas(s, minimum: MinInsyncReplicas):
-    """min.insync.replicas of the topic or the cluster is set; for the cluster, also to the value that it has. Kafka:
-    ConfigurationControlManager.incrementalAlterConfigs, ReplicationControlManager.replay of ClearElrRecord.
-    """
+    """An operator sets min.insync.replicas of the topic or the cluster; for the cluster, also to its present value.
+    Kafka: ConfigurationControlManager.incrementalAlterConfigs, ReplicationControlManager.replay of ClearElrRecord."""
     require(s.min_isr_changes > 0)
     require(s.min_isr_changes_left > 0)
     require(0 < minimum <= s.replicas)
@@ -786,7 +785,7 @@ def has_unread_configuration(s, broker):
 
 @action(shows="{broker}")
 def broker_reads_configuration(s, broker: KraftReplica):
-    """The broker reads the next change of min.insync.replicas, without a record of the partition."""
+    """The broker reads the next change of min.insync.replicas, and no record of the partition."""
     require(s.min_isr_changes > 0)
     require(s.is_up[broker])
     require(has_unread_configuration(s, broker))
@@ -798,8 +797,8 @@ def leaves_elr_unregistered(s, broker):
 
 
 def changes_record_unregistered(s, broker):
-    """The broker is in the partition's ELR, so the controller looks at the partition, and empties the ELR: the
-    reassignment is complete or, after a reassignment, the ISR has min.insync.replicas members."""
+    """When the broker is unregistered, the controller empties the partition's ELR, because the broker is in the ELR,
+    and the reassignment is complete or, after a reassignment, the ISR has min.insync.replicas members."""
     return (
         s.ELR
         and s.eligible_leader_replicas[broker]
@@ -957,7 +956,7 @@ def may_join_by_former_state(s, leader, follower):
 
 @action(shows="{leader} from {follower}")
 def leader_counts_fetch(s, leader: KraftReplica, follower: KraftReplica):
-    """The leader notes the offset of a fetch that it has checked before, even if its epoch or role has changed since.
+    """The leader notes the offset of a fetch that it has checked, even if the leader's epoch or role has changed since.
 
     Kafka: Partition.updateFollowerFetchState, maybeExpandIsr.
     """
@@ -1007,9 +1006,9 @@ def held_shared_end_offset(s, follower):
 
 @action(shows="{follower}")
 def follower_truncates_as_noted(s, follower: KraftReplica):
-    """The follower truncates, if it is a follower still or again: the epoch is not checked again.
+    """The follower truncates, if it still follows or follows again; its leader epoch is not checked again.
 
-    Not modelled: the thread that fetches from a leader sends it nothing between check and truncation. Kafka:
+    Not modelled: the thread that fetches from a leader sends the leader nothing between check and truncation. Kafka:
     AbstractFetcherThread.truncateOnFetchResponse.
     """
     require(s.DIVERGING_ANSWER_IS_SPLIT)

@@ -36,9 +36,10 @@ def send_response(s, leader, follower, high_watermark):
 
 
 def may_join_isr(s, leader, follower):
-    """Partition.maybeExpandIsr: the follower holds what the leader has exposed, and the ISR write would succeed.
+    """Partition.maybeExpandIsr: the follower's log reaches the leader's high watermark, and the ISR write would
+    succeed.
 
-    Since 2.1 (KAFKA-7128) it must also hold everything before the leader's epoch, because the high watermark may lag.
+    Since 2.1 (KAFKA-7128) the log also reaches the start of the leader's epoch, because the high watermark may lag.
     """
     return (
         is_controllers_leader(s, leader)
@@ -95,9 +96,9 @@ def leader_answers_parked_fetch(s, leader: Replica, follower: Replica):
 
 
 def may_be_dropped(s, leader, r):
-    """The leader may drop `r`. Any follower can be slow (no time is modelled); since 2.1, one with the whole log stays.
+    """The leader may drop `r`: any follower may be slow (no time is modelled); since 2.1, `r` must lack entries.
 
-    Of 0.8's rules, only one is modelled: a follower that has fetched lags by more than replica.lag.max.messages.
+    In 0.8, `r` must have fetched, and lag by more than replica.lag.max.messages; 0.8's other rule is not modelled.
     """
     lag = s.log_end_offset[leader] - s.remote_log_end_offset[leader][r]
     if s.SHRINK_RULE == ShrinkRule.LAG_MESSAGES:

@@ -49,8 +49,8 @@ class Change:
 
 @dataclass(frozen=True)
 class Bounds:
-    """Bounds in which the generation `protocol`, and later ones with the same controller, show the failure. Several
-    bounds of one generation are searched one after the other."""
+    """Bounds in which a search of the generation `protocol`, or of a later one with the same controller, finds the
+    failure. Several bounds of one generation are searched one after the other."""
 
     protocol: str
     configuration: str

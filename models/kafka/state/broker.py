@@ -27,7 +27,7 @@ from isrcheck.models.language import NONE
 
 
 def note_progress(s, leader, follower):
-    """Before the leader notes the offset of a fetch: note if the follower has caught up, and the leader's log end."""
+    """Before the leader notes a fetch's offset: note the leader's log end, and whether the follower has caught up."""
     if s.HW_WAIT == HighWatermarkWait.CAUGHT_UP:
         if s.log_end_offset[follower] >= s.log_end_offset[leader] or (
             s.log_end_offset_at_fetch[leader][follower] != NONE
@@ -95,8 +95,8 @@ def effective_min_insync_replicas(s, leader):
 
 
 def present_min_insync_replicas(s):
-    """The value of min.insync.replicas at the end of the metadata log. With RAISED_MIN_ISR_AWAITS_BROKERS, it is at
-    most the smallest value that a running broker knows."""
+    """The value of min.insync.replicas at the end of the metadata log. With RAISED_MIN_ISR_AWAITS_BROKERS, this value
+    or, if lower, the smallest value that a running broker knows."""
     present = min_insync_replicas_after(s, s.min_isr_changes - s.min_isr_changes_left)
     if s.RAISED_MIN_ISR_AWAITS_BROKERS:
         for r in range(s.replicas):
@@ -107,7 +107,7 @@ def present_min_insync_replicas(s):
 
 def counted_replicas(s):
     """The number of replicas to which the controller limits min.insync.replicas: those of the topic's partition 0, or
-    of this partition, with those being added or removed. Kafka: ReplicationControlManager.getTopicEffectiveMinIsr."""
+    of this partition, also those being added or removed. Kafka: ReplicationControlManager.getTopicEffectiveMinIsr."""
     if s.replicas_of_partition_0 > 0 and not s.MIN_ISR_OF_OWN_REPLICAS:
         return s.replicas_of_partition_0
     return sum(1 for r in range(s.replicas) if s.is_assigned[r]) if s.reassignments > 0 else s.replicas
@@ -309,7 +309,7 @@ def forget_announcement(s, number):
 
 
 def forget_heard_metadata(s):
-    """Drop an announcement that all running brokers have heard, so that states with equal futures are equal."""
+    """Drop every announcement that all running brokers have heard, so that states with equal futures are equal."""
     if s.CONTROLLER == Controller.ZOOKEEPER:
         for epoch in range(s.elections + 1):
             if not any(s.is_up[r] and s.leader_epoch[r] < epoch for r in range(s.replicas)):

@@ -106,7 +106,7 @@ def expose(s, leader):
 
 
 def number(s, record):
-    """The producer gives the record the next sequence number of its epoch."""
+    """The producer gives the record the next sequence number of the producer's epoch."""
     s.has_sequence[record] = True
 
 
@@ -116,7 +116,7 @@ def sequence(s, record):
 
 
 def is_in_flight(s, record):
-    """The producer waits for an answer, or will resend the record. (A record that it has given up has no number.)"""
+    """The producer waits for an answer, or will resend the record. (A record that was given up has no number.)"""
     return s.has_sequence[record] and not s.acknowledged[record]
 
 
@@ -148,7 +148,7 @@ def send(s, record):
 
 
 def expected_sequence(s):
-    """The sequence number behind the last acknowledged record of the epoch (TransactionManager.isNextSequence)."""
+    """The sequence number that follows the epoch's last acknowledged one, or 0 (TransactionManager.isNextSequence)."""
     expected = 0
     for record in range(s.records):
         if s.has_sequence[record] and s.acknowledged[record]:
@@ -157,8 +157,8 @@ def expected_sequence(s):
 
 
 def may_know_leader(s, leader):
-    """The producer may regard the broker as the leader. Since 2.2 it ignores metadata of leader epochs earlier than
-    what it has heard (KAFKA-7738)."""
+    """The producer may regard the broker as the leader. Since 2.2 the producer ignores metadata of a leader epoch that
+    is earlier than an epoch of which it has heard (KAFKA-7738)."""
     return not s.STALE_METADATA_IGNORED or s.leader_epoch[leader] >= s.heard_leader_epoch
 
 
@@ -218,7 +218,7 @@ def last_numbered(s, r):
 
 
 def is_of_epoch(s, numbering):
-    """The numbering is the present one, or, in the same producer epoch, an earlier one that numbered a record."""
+    """`numbering` is the present numbering, or, in the same producer epoch, an earlier one that numbered a record."""
     return numbering == s.producer_epoch or (
         s.delete_records > 0
         and any(
@@ -279,9 +279,9 @@ def is_unknown(s, leader):
 
 
 def takes_records_for_deleted(s, leader):
-    """From 1.0 to 2.4: the leader does not know the producer, and its log starts above all acknowledged records, if
-    any: they must have been deleted. Kafka: TransactionManager.canRetry (lastAckedOffset, logStartOffset).
-    """
+    """From 1.0 to 2.4: the leader does not know the producer, and the leader's log starts above all acknowledged
+    records, if any: the producer concludes that these were deleted. Kafka: TransactionManager.canRetry
+    (lastAckedOffset, logStartOffset)."""
     if s.CLIENT_BUMPS_EPOCH or not is_unknown(s, leader):
         return False
     if s.delete_records == 0:
@@ -292,8 +292,8 @@ def takes_records_for_deleted(s, leader):
 def takes_records_for_lost(s, leader, record):
     """After the leader has refused the record, the producer concludes that records before it are lost.
 
-    From OUT_OF_ORDER_SEQUENCE_NUMBER, it concludes this only for the record behind the last acknowledged one; from
-    UNKNOWN_PRODUCER_ID, for any record. Kafka: TransactionManager.canRetry.
+    From OUT_OF_ORDER_SEQUENCE_NUMBER, it concludes this only if `record` directly follows the last acknowledged record;
+    from UNKNOWN_PRODUCER_ID, unless it takes records for deleted. Kafka: TransactionManager.canRetry.
     """
     if is_unknown(s, leader):
         return not takes_records_for_deleted(s, leader)
@@ -301,16 +301,16 @@ def takes_records_for_lost(s, leader, record):
 
 
 def is_among_last_batches(s, r, offset):
-    """The broker still remembers the batch: fewer than `remembered_batches` batches of the producer are behind it. (The
-    producer's epoch is the last, so no later epoch displaces its batches.)"""
+    """The broker still remembers the batch at `offset`: fewer than `remembered_batches` batches of the producer follow
+    it. (The producer's epoch is the last, so no later epoch displaces its batches.)"""
     return s.remembered_batches > sum(
         1 for later in range(s.log_size) if later > offset and numbered_record(s, r, later) != NONE
     )
 
 
 def is_kept_by_snapshot(s, r, offset):
-    """The batch is behind the snapshot that the broker loaded: it was appended or replayed from the log; or it is the
-    last batch before that point, which is the only batch in the snapshot."""
+    """The batch at `offset` comes after the snapshot that the broker loaded: it was appended or replayed from the log.
+    Or it is the last batch up to the snapshot, the only batch that the snapshot keeps."""
     return (
         s.producer_snapshots == 0
         or offset >= s.replayed_from[r]

@@ -32,8 +32,8 @@ def may_change_leader(s):
 
 
 def may_lose_member(s):
-    """The budgets allow a smaller ISR: it needs a new partition epoch, and before metadata version 3.6 a new leader
-    epoch as well."""
+    """The budgets allow a smaller ISR, which needs a new partition epoch, and before metadata version 3.6 also a new
+    leader epoch."""
     return may_change_leader(s) if s.EPOCH_BUMP_ON_SHRINK else may_change_record(s)
 
 
@@ -106,8 +106,8 @@ def nobody_is_valid(s, leaving):
 
 
 def keep_eligible(s, members):
-    """Update the ELR before the ISR changes to `members` members: if they are fewer than min.insync.replicas, the
-    members of ISR and ELR stay eligible; otherwise none. Kafka: PartitionChangeBuilder.maybePopulateTargetElr."""
+    """Update the ELR before the ISR changes to `members` members: if these are fewer than min.insync.replicas, ISR and
+    ELR stay eligible; otherwise nobody is. Kafka: PartitionChangeBuilder.maybePopulateTargetElr."""
     keep_eligible_below(s, controllers_min_insync_replicas(s), members)
 
 
@@ -449,7 +449,7 @@ def bumps_leader_epoch(s, leader):
 
 
 def is_answered_at_once(s, leader):
-    """The leader's request leaves the record unchanged: it is repeated, refused, or has an ineligible member."""
+    """The leader's request leaves the record unchanged: it is repeated or refused, or has an ineligible member."""
     return is_made_already(s, leader) or is_refused(s, leader) or has_ineligible_member(s, leader)
 
 

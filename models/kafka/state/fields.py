@@ -204,12 +204,12 @@ def numbers_from_zero(s):
 
 
 def up_to_budget(name):
-    """Return the values of what is left of the budget `name`. Budgets up to 3 share one layout and compiled search."""
+    """The possible remaining amounts of the budget `name`. Budgets up to 3 share one layout and one compiled search."""
     return between(0, lambda configuration: max(3, getattr(configuration, name)))
 
 
 def up_to_kraft_budget(name):
-    """The values of the remaining amount of a budget that only matters with a KRaft controller."""
+    """The possible remaining amounts of the budget `name`, which matters only with a KRaft controller."""
     return between(0, lambda configuration: max(3, getattr(configuration, name)) if has_kraft(configuration) else 0)
 
 
@@ -254,7 +254,7 @@ class CommittedRecord(Domain, size=lambda c: c.records if c.transactions else 0,
 
 
 class WaitReplica(Domain, size=lambda c: c.replicas * (c.HW_WAIT == HighWatermarkWait.CAUGHT_UP)):
-    """A leader that remembers which followers have caught up."""
+    """A replica, if leaders remember which followers have caught up."""
 
 
 class FlushedReplica(Domain, size=lambda c: c.replicas * (has_kraft(c) or c.flush_interval_messages > 0)):
@@ -343,7 +343,7 @@ class PartitionEpoch(Domain, size=lambda configuration: configuration.partition_
 
 
 class Announcement(Domain, size=lambda c: (c.partition_changes if has_kraft(c) else c.elections) + 1):
-    """What the controller announces: metadata records by partition epoch (KRaft), elections by leader epoch."""
+    """What is announced: with KRaft, metadata records by partition epoch; with ZooKeeper, elections by leader epoch."""
 
 
 class KraftAnnouncement(Domain, size=lambda c: (c.partition_changes + 1) * has_kraft(c)):
@@ -616,7 +616,7 @@ def is_assigned_at_first(configuration, r):
 def quiescent_clusters(configuration):
     """Yield stable clusters: leader 0, equal logs, any ISR with the leader and at least min.insync.replicas members.
 
-    With `start=any`: any leader, any ISR with it, any common log of the ISR, and any prefix of it elsewhere.
+    With `start=any`: any leader, any ISR with it, any common log of the ISR, and any prefix of this log elsewhere.
     """
     if configuration.start == Start.ANY:
         yield from _any_clusters(configuration)

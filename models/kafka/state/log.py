@@ -69,7 +69,8 @@ def end_offset_for(s, r, epoch):
 
 
 def epoch_for(s, r, epoch):
-    """The epoch that the answer names: the largest cached epoch up to `epoch`; without such an epoch, `epoch`."""
+    """The epoch in r's answer about `epoch`: the largest cached epoch up to `epoch`; `epoch` itself if there is
+    none."""
     largest = largest_epoch_up_to(s, r, epoch)
     return epoch if largest == NONE else largest
 
@@ -138,7 +139,7 @@ def append_to_log(s, r, record, epoch):
 
 
 def clamp_high_watermark(s, r):
-    """Keep the high watermark within the log. Up to 2.1 nothing does this: it is stored apart from the log.
+    """Keep the high watermark within the log. Up to 2.1 nothing does this: the high watermark is stored apart.
 
     Kafka: Log.updateHighWatermark (2.4); for a log that restarts, since 2.6 (KAFKA-9491); the model does not
     distinguish the two.

@@ -72,7 +72,7 @@ class IsrChannel(IntEnum):
 class MaximalIsr(IntEnum):
     """MAXIMAL_ISR: which replicas count while a change of the ISR is pending (Partition.PartitionState.maximalIsr).
 
-    Kafka counts those of both ISRs; the other values are the mistakes that KIP-497 avoids.
+    Kafka counts those of the committed and the proposed ISR; the other values are the mistakes that KIP-497 avoids.
     """
 
     COMMITTED_AND_PROPOSED = 0
@@ -133,7 +133,7 @@ class FollowerSkip(IntEnum):
 
 
 class EpochCacheAssign(IntEnum):
-    """EPOCH_CACHE_ASSIGN: what an entry that contradicts earlier cache entries does (LeaderEpochFileCache.assign)."""
+    """EPOCH_CACHE_ASSIGN: what is dropped if a new cache entry contradicts older ones (LeaderEpochFileCache.assign)."""
 
     APPEND_ONLY = 0
     REPLACE_CONFLICTING = 1
