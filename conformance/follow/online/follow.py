@@ -183,7 +183,7 @@ def kept(monitor: Monitor, values: tuple[str, ...], offset: int, position: int, 
 
 
 def resumed(monitor: Monitor, values: tuple[str, ...], offset: int, position: int, before: Kept) -> Words:
-    """A chunk's first monitors: its lines before `position` are passed; the rest is from the last chunk (`before`)."""
+    """A chunk's first monitors: its lines before `position` are passed; all else is the last chunk's (`before`)."""
     count = len(before.sighted[0])
     monitors: Words = np.zeros(count, np.uint64)
     monitor.passed.write(monitors, np.full(count, position))

@@ -110,7 +110,7 @@ class Claim:
 
 @dataclass(frozen=True, kw_only=True)
 class Names:
-    """The brokers, records and leader epochs as a recording names them; the model numbers each of them from 0."""
+    """The brokers, records and leader epochs as a recording names them; the model numbers each kind from 0."""
 
     brokers: tuple[int, ...]
     """The broker of each replica."""

@@ -72,7 +72,7 @@ class Clients:
             self._learn(consumer, first_leader)
 
     def act(self) -> None:
-        """Perform a random act for each random time that has passed since the last call."""
+        """Perform a random act for each of the randomly planned times that have passed since the last call."""
         while self._acts and self._cluster.now >= self._next:
             self._next += self._later()
             self._random.choice(self._acts)()

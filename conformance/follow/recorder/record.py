@@ -419,8 +419,8 @@ class RecordedRun:
             self.restarted(broker, "broker_bounces")
 
     def interfere_with_kraft(self, broker: int, is_down: bool) -> None:
-        """Start a dead broker whose session has ended, or end its session; or let a broker crash, and start it before
-        it is fenced; or hold a preferred election.
+        """Start a dead broker whose session has ended, or end a dead broker's session; or let a broker crash, and start
+        the broker before the controller fences it; or hold a preferred election.
         """
         if is_down and self.cluster.may_register(broker):
             self.start_broker(broker)

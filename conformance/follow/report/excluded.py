@@ -276,6 +276,6 @@ class Exclusion:
 
 
 def _unguarded(python: Any, guards: list[bool]) -> Any:
-    """The action as a function that takes its step even if guards are false, and notes the truth of each guard."""
+    """The action `python`, taking its step even if guards are false, and noting their truth in `guards`."""
     names = {**python.__globals__, "require": lambda truth: guards.append(bool(truth))}
     return FunctionType(python.__code__, names, python.__name__)

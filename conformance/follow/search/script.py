@@ -287,7 +287,7 @@ def permission(instance: Instance, stage: Stage, step: Step) -> Permission:
 
 def _is_requested(instance: Instance, stage: Stage, step: Step) -> bool:
     """Whether the leader's next recorded request leaves out the members that the leader drops in this step; true if not
-    all requests are recorded. Before 2.8 leaders change the ISR without the model's request; such a change may come
+    all requests are recorded. Before 2.8, the model's leaders change the ISR without a request; such a change may come
     after the line of the recorded request."""
     if stage.requested is None:
         return True

@@ -71,7 +71,7 @@ class Sessions:
         self._sessions: dict[tuple[str, int | None], _Session] = {}
 
     def ask(self, line: Message) -> FetchRequest | None:
-        """The partition's fetch in a request, or else in its session so far; or else None. Raises UnreadableError."""
+        """The partition's fetch in a request, or else the last in its session; or else None. Raises UnreadableError."""
         body, key = line.body, (line.client, line.broker)
         if "topics" not in body:
             return None
