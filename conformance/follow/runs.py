@@ -70,7 +70,7 @@ class StateSet:
         self.states = self._collect(cells for cells in starts if agrees(cells, observed))
 
     def skip(self, events: int) -> None:
-        """Take this number of arbitrary steps, in place of missing events."""
+        """In place of missing events: take any `events` steps in a row, and keep all states that they lead to."""
         states = self.states
         for _ in range(events):
             if not states:

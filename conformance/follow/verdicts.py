@@ -34,7 +34,7 @@ OF_RUNS = (Verdict.REJECTED, Verdict.UNDECIDED, Verdict.NOTHING, Verdict.FOLLOWE
 
 @dataclass(frozen=True)
 class FollowRequest:
-    """How logs are to be followed: the options that apply to each of them."""
+    """How logs are to be followed: the options, which are the same for every log."""
 
     protocol: str | None
     """If `model`, `protocol` or `values` are given, logs of events with different ones are refused."""
@@ -87,7 +87,7 @@ class LogVerdict:
 
 
 def unreadable(error: UsageError, rejections: Sequence[Sequence[str]] = ()) -> LogVerdict:
-    """The verdict on a log with an unreadable line, which the error names; `rejections` are of the runs before it."""
+    """The verdict on a log with an unreadable line, which `error` names; `rejections` are of runs before this line."""
     return LogVerdict(Verdict.UNREADABLE, "", str(error), rejections)
 
 

@@ -221,7 +221,7 @@ class RunStart:
 @dataclass(frozen=True)
 class RunEvent:
     """An event; the steps (actions with arguments) that it may record; the values observed after it; and how many
-    events are missing between the event and the line before."""
+    events the log omits between the run's previous event and this one."""
 
     line: int
     event: Event
@@ -404,7 +404,7 @@ class _Run:
         return [self.step(index, ordinals) for ordinals in itertools.product(*choices)]
 
     def _steps_at(self, broker: int) -> Sequence[Step]:
-        """The steps in which this broker is the acting broker."""
+        """The model's steps in which `broker` is the acting broker."""
 
         def actor(step: Step) -> int | None:
             ranges, name = self.instance.argument_ranges[step.action_index], actor_of(step.action)
@@ -414,8 +414,8 @@ class _Run:
         return [step for step in self.instance.steps if actor(step) == broker]
 
     def _note_actor(self, event: Event, arguments: dict[str, Any]) -> None:
-        """Set the entry of `arguments` for the acting broker to the event's `broker`, if that is given. Raises
-        UnreadableError if the entry already has another broker, or if no broker performs the action."""
+        """Set the entry of `arguments` for the acting broker to the event's `broker`, if the event has one. Raises
+        UnreadableError if that entry names a different broker, or if the action is not performed by a broker."""
         assert event.action is not None
         actor = actor_of(event.action)
         if actor is None and event.broker is not None:
@@ -435,8 +435,8 @@ class _Run:
 
 
 def _ordinals(argument: ArgumentRange, value: object) -> Iterable[int]:
-    """The model's numbers that an argument of an action may have: the one for `value` in the log, or all if `value` is
-    None. The number of a set is its bit mask. Raises UnreadableError if `value` is of a wrong type or out of range."""
+    """The possible values of an action's argument, as the model numbers them: only `value`, from the log; all values if
+    `value` is None. A set's number is its bit mask. Raises UnreadableError if `value` has a wrong type or range."""
     name, elements = argument.parameter.name, argument.elements
     if value is None:
         return range(argument.count)

@@ -111,8 +111,8 @@ def _no_number(name: str) -> NoReturn:
 
 
 def get(keys: Mapping[str, Any], key: str, kind: type, *, absent: Any = ...) -> Any:
-    """The value of a key, or `absent` if the key is missing and `absent` is given. Raises UnreadableError if the key is
-    missing otherwise, or if the value is not of exactly the type `kind`: true is not a number."""
+    """The value of `key`; if the key is missing, `absent`. Raises UnreadableError if the key is missing and `absent` is
+    not given, or if the value is not of exactly the type `kind`: true is not a number."""
     if key not in keys:
         if absent is ...:
             raise UnreadableError(f'"{key}" is missing; docs/conformance.md describes the lines of a log')

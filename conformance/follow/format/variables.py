@@ -26,8 +26,8 @@ KEY = re.compile(r"([a-z_]+)((?:\[[0-9]{1,4}\])*)", re.ASCII)
 
 @dataclass(frozen=True)
 class Part:
-    """A variable of the model or a part of it, such as one broker's log: its first position in a state (`start`), and
-    the sizes of the indices that its key in the log leaves open."""
+    """A variable of the model or, like `log_record[1]`, a part of one: the position of its first cell in a state
+    (`start`), and, for each index of the variable that the key does not give, how many values it has (`sizes`)."""
 
     layout: FieldLayout
     start: int
@@ -65,7 +65,7 @@ class Part:
         return None if values.none and value == NONE else value
 
     def spell(self, cells: Sequence[int]) -> Value:
-        """The cells of the part as a log spells them: one value, or lists nested by the open indices (`sizes`)."""
+        """The cells of the part as a log spells them: one value, or nested lists with the lengths in `sizes`."""
         return self._nested(self.sizes, [self.spell_cell(cell) for cell in cells])
 
     def _nested(self, sizes: Sequence[int], values: list[Value]) -> Value:

@@ -37,7 +37,7 @@ MOST_NAMES = 10_000
 
 @dataclass
 class Changes:
-    """At most how often leader and ISR have changed up to the line `last` (compare script.py, `changes_required`)."""
+    """An upper bound on the changes of leader and ISR up to the line `last` (compare script.py, `changes_required`)."""
 
     bound: int = 0
 
@@ -45,7 +45,7 @@ class Changes:
     """The last metadata line."""
 
     def take(self, line: Metadata) -> None:
-        """Add the changes between the last metadata line and `line`, the next metadata line."""
+        """Add the changes between the line `last` and `line`, the next metadata line."""
         if line.partition_epoch is not None:
             self.bound = line.partition_epoch
         elif self.last is not None:
@@ -291,8 +291,8 @@ class Chunk:
     """For each line, the number of records that it shows first, although no line sends them."""
 
     def joined(self, count: int) -> int:
-        """How many records of this chunk may have been sent when its first `count` lines are passed: the records of
-        the `send` lines among these, and the records without a `send` line that appear before the next `send` line."""
+        """How many records of this chunk may have been sent when its first `count` lines are passed: the records of the
+        `send` lines passed, and the records without a `send` line that appear before the next `send` line."""
         records = 0
         for at, (line, unsent) in enumerate(zip(self.original, self.unsent, strict=True)):
             if isinstance(line, Sent) and at >= count:
@@ -302,7 +302,7 @@ class Chunk:
 
 
 def next_chunk(lines: Sequence[Line], window: Window, past: Past, outlook: Outlook) -> Chunk:
-    """Make a chunk of the first of these lines, as many as the window has room for; add their records to the window."""
+    """Make a chunk of the first `lines`, as many as fit the window; add the records of these lines to the window."""
     rewritten: list[Line] = []
     unsent: list[int] = []
     blocked: FalseLine | UnfitLine | None = None
@@ -351,7 +351,7 @@ def _old_views(lines: Sequence[Line], past: Past) -> list[Metadata]:
 
 
 def _later(position: int, window: Window, past: Past, passed: Sequence[Line], outlook: Outlook) -> Iterator[Line]:
-    """The lines after the chunk on which the model's steps in it depend, such as the next line that names a leader."""
+    """The lines after a chunk on which the model's steps in the chunk depend, such as the next that names a leader."""
     newest = past.newest
     for line in passed:
         if isinstance(line, Metadata) and (newest is None or not is_earlier(line, newest)):

@@ -171,7 +171,7 @@ class Kept:
 
 
 def kept(monitor: Monitor, values: tuple[str, ...], offset: int, position: int, monitors: Words) -> Kept:
-    """What a chunk's monitors hold before its line at `position`; its window has records `values`, from `offset` on."""
+    """What `monitors` of a chunk with the records `values`, from `offset` on, hold before its line at `position`."""
     incarnations = monitor.incarnations[position]
     processes = [monitor.sightings.processes[replica][count] for replica, count in enumerate(incarnations)]
     return Kept(
@@ -183,7 +183,7 @@ def kept(monitor: Monitor, values: tuple[str, ...], offset: int, position: int, 
 
 
 def resumed(monitor: Monitor, values: tuple[str, ...], offset: int, position: int, before: Kept) -> Words:
-    """The monitors with which a chunk begins: the lines before `position` are passed; the rest is as in `before`."""
+    """A chunk's first monitors: its lines before `position` are passed; all else is the last chunk's (`before`)."""
     count = len(before.sighted[0])
     monitors: Words = np.zeros(count, np.uint64)
     monitor.passed.write(monitors, np.full(count, position))
@@ -369,7 +369,7 @@ class _Following:
                 return self._stuck(self.waiting[0], 0, ())
 
     def _next_chunk(self) -> tuple[int, Chunk]:
-        """Move the window, if possible; return the number of records that it then holds, and the next chunk."""
+        """Move the window, if possible; return the number of records in the moved window, and the next chunk."""
         for is_crowded in (False, True):
             if self.possible is not None:
                 self._move(is_crowded=is_crowded)
@@ -429,7 +429,7 @@ class _Following:
     # ------------------------------------------------------------------------------------------------ the window
 
     def _move(self, *, is_crowded: bool) -> None:
-        """Simplify the states; if some records can no longer change (moving.py), move the window behind them."""
+        """Simplify the states; move the window as far as records are settled: can no longer change (moving.py)."""
         assert self.possible is not None
         table = Table(self.instance, self.kernel.layout, self.possible.states)
         brokers, memory = self.outlook.brokers, self.possible.memory

@@ -89,7 +89,7 @@ def longest_move(table: Table, frozen: frozenset[int], *, is_crowded: bool) -> M
 
 
 def _reference(table: Table) -> tuple[list[int], list[int]]:
-    """The beginning that the longest logs of all states have in common: the records, and their leader epochs."""
+    """The records, and their leader epochs, with which the longest log of every state begins, as far as all agree."""
     ends = table["log_end_offset"]
     leaders = np.argmax(ends, axis=1)
     rows = np.arange(table.rows)
@@ -180,7 +180,7 @@ class _Try:
         return True
 
     def _fetches(self) -> bool:
-        """Whether each message in flight fits its receiver's log after the move if, and only if, it fits it now."""
+        """Whether the move makes no message in flight that fits its receiver's log unfit, and no unfit message fit."""
         table, guard = self.table, self.guard
         is_out = table["fetch"] != Fetch.NONE
         fetched = table["fetch_offset"].astype(int)
@@ -209,8 +209,8 @@ class _Try:
         return True
 
     def _caches(self) -> dict[int, tuple[tuple[int, int], ...]] | None:
-        """For each broker, the entries of its epoch cache up to the guard; None if they differ between states, or if,
-        for a log that has the guard, the last of them is not of the guard's epoch. Empty if brokers have no cache."""
+        """For each broker, the entries of its epoch cache up to the guard; empty if brokers have no cache. None if the
+        entries differ between states, or if a log has the guard, but the last entry is not of the guard's epoch."""
         if self.configuration.TRUNC == Truncation.HW:
             return {}
         caches = {}
@@ -261,7 +261,7 @@ class _Try:
 
 
 def least_position(table: Table) -> np.ndarray:
-    """For each state, the position in the metadata log up to which all running brokers have applied it (KRaft)."""
+    """For each state, the position up to which all running brokers have applied the metadata log (KRaft)."""
     unread = np.where(table["is_up"] == 1, table["metadata_position"], np.iinfo(np.int16).max)
     least: np.ndarray = np.minimum(unread.min(axis=1), table["controller_partition_epoch"])
     return least
@@ -290,9 +290,9 @@ OF_RESPONSE = {
 
 
 def read_ahead(table: Table, frozen: frozenset[int]) -> None:
-    """Let brokers apply metadata records that only change a broker's position in the metadata log (KRaft): those older
-    than what the broker knows, and, at followers, changes of the ISR in the same leader epoch. `frozen` brokers apply
-    none."""
+    """Let brokers apply metadata records that only change a broker's position in the metadata log (KRaft): records
+    older than the broker's partition epoch and, at followers, ISR changes in the broker's leader epoch. `frozen`
+    brokers apply none."""
     if table.instance.configuration.CONTROLLER != Controller.KRAFT:
         return
     newest = table["controller_partition_epoch"].astype(int)
@@ -317,7 +317,7 @@ def read_ahead(table: Table, frozen: frozenset[int]) -> None:
 
 
 def drop_late_responses(table: Table) -> None:
-    """Drop the responses that a log with the guard cannot use: those to fetches at offset 0, at or before the guard."""
+    """Drop responses to fetches at offset 0, the guard's or an earlier one: a log with the guard cannot use these."""
     is_late = (table["fetch"] >= Fetch.ANSWERED) & (table["fetch_offset"] == 0)
     is_late &= (table["log_end_offset"] > 0)[:, :, None] & (table["is_truncating"] == 0)[:, :, None]
     for name, empty in OF_RESPONSE.items():
@@ -428,14 +428,14 @@ def _move_partition_epochs(table: Table, by: Move) -> None:
 
 
 def _shift_announcements(table: Table, by: int) -> None:
-    """Renumber the controller's announcements of metadata, indexed by leader epoch (KRaft: by partition epoch)."""
+    """Subtract `by` from the index of the controller's announcements, a leader epoch (KRaft: a partition epoch)."""
     for name, empty in (("metadata_leader", NONE), ("metadata_isr", 0), *((name, 0) for name in ANNOUNCED_EPOCHS)):
         if table.has(name):
             table[name] = _shifted(table[name], by, 1, empty)
 
 
 def _shifted(cube: Cube, by: int, axis: int, empty: int = NONE) -> Cube:
-    """The values moved by `by` places towards the beginning of an axis; its end is filled with `empty`."""
+    """The values of `cube`, moved `by` places to the beginning of `axis`; the places freed at the end get `empty`."""
     moved = np.full_like(cube, empty)
     size = cube.shape[axis]
     if by < size:

@@ -57,7 +57,7 @@ class GuardedRules(Rules):
         return allowed
 
     def _is_chosen(self, before: Words, after: Words, replica: int) -> Truths:
-        """For each step, whether this replica is then the controller's leader, or joins an ISR or a proposed ISR."""
+        """For each step, whether after it `replica` is the controller's leader, or new in an ISR or a proposed ISR."""
         column = self.cells.column
         chosen: Truths = column(after, "controller_leader") == replica
         chosen |= column(after, "controller_isr", replica) > column(before, "controller_isr", replica)
@@ -178,7 +178,7 @@ class ChunkSearch(ObservationSearch):
 
     def _note_best(self) -> None:
         """If all waiting states are before the same line, late in the chunk, remember them: the next chunk can begin
-        there. Many states are not remembered if they are more than those remembered before."""
+        there. They replace earlier remembered states if they are at most FEW (4,000), or no more than those."""
         if len(self._waiting) == 1:
             line = next(iter(self._waiting))
             self._tidy(line, most=1)
@@ -188,8 +188,8 @@ class ChunkSearch(ObservationSearch):
                 self._best = line, rows
 
     def after(self) -> tuple[int, Words, Words]:
-        """The line (or the end) of this chunk where the next chunk can begin, and the states there, with monitors.
-        States that break the promise are left out."""
+        """The line of this chunk (or its end) at which the next chunk can begin; the states there that do not break the
+        promise; and the monitors of these states."""
         assert self._best is not None
         line, rows = self._best
         states, monitors = self._split(rows)

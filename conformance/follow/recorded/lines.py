@@ -62,7 +62,7 @@ class Passing(IntEnum):
 
 @dataclass(frozen=True)
 class Begins:
-    """The first offset and the first partition epoch of a recording: the fields of its lines count from these."""
+    """The first offset and the first partition epoch of a recording, from which its lines' fields are counted."""
 
     offset: int = 0
     partition_epoch: int = 0
@@ -90,8 +90,8 @@ class LineReader:
                 self.refuse(f"unknown key {key!r}", f"lines of this kind have: {', '.join(dict.fromkeys(allowed))}")
 
     def value(self, key: str, is_right: Callable[[Any], bool], what: str, *, required: bool = False) -> Any:
-        """The value of a key; None if it is missing or null. Raises UsageError if the value is not right, or is missing
-        but `required`; `what` says in the error which values are right."""
+        """The value of `key`; None if the key is missing or null. Raises UsageError if the value is not right, or if it
+        is `required`, but missing or null; `what` says in the error which values are right."""
         value = self.keys.get(key)
         if value is None and required:
             self.refuse(f"{key} is missing", f"give it: {what}")
@@ -107,11 +107,11 @@ class LineReader:
         return self.value(key, is_count, "the number of a broker", required=required)
 
     def replica(self, key: str) -> Any:
-        """The number of a broker that holds the partition."""
+        """The value of `key`, the number of a broker that holds the partition."""
         return self.broker(key)
 
     def leader(self, key: str, *, required: bool = False) -> int | None:
-        """The leader's number; None for -1 and, unless `required`, for null. Raises UsageError without the key."""
+        """The leader's number; None for -1 and, unless `required`, null. Raises UsageError if the key is missing."""
         kind = "the number of a broker, or -1"
         leader: int | None = self.value(key, lambda value: is_count(value) or value == -1, kind, required=required)
         if key not in self.keys:
@@ -135,11 +135,11 @@ class LineReader:
         return self.value(key, is_count, "a leader epoch", required=required)
 
     def offset(self, key: str, *, required: bool = False) -> Any:
-        """An offset, counted from the first offset of the recording."""
+        """An offset, counted from the first offset of the recording; None if the key is missing."""
         return self._since(key, self.begins.offset, "offset", self.value(key, is_count, "an offset", required=required))
 
     def partition_epoch(self, key: str, *, required: bool = False) -> Any:
-        """A partition epoch, counted from the first partition epoch of the recording."""
+        """A partition epoch, counted from the first partition epoch of the recording; None if the key is missing."""
         epoch = self.value(key, is_count, "a partition epoch", required=required)
         return self._since(key, self.begins.partition_epoch, "partition epoch", epoch)
 
@@ -149,7 +149,7 @@ class LineReader:
         return None if value is None else value - first
 
     def pairs(self, key: str) -> list[tuple[int, str]]:
-        """A list of [offset, value], from the recording's first offset on, and with offsets counted from it."""
+        """The pairs in a list of [offset, value], from the recording's first offset on, which counts as offset 0."""
         pairs = self.value(key, _is_list_of(_is_record), "a list of [offset, value]", required=True)
         for (before, _), (offset, _) in pairwise(pairs):
             if offset <= before:
@@ -168,7 +168,7 @@ class LineReader:
         return tuple(offset for offset, _ in self.pairs(key))
 
     def log(self, key: str) -> tuple[str, ...]:
-        """The values in a list of [offset, value] that must have no gaps, from the recording's first offset on."""
+        """The values in a list of [offset, value], from the recording's first offset on; offsets must have no gaps."""
         pairs = self.pairs(key)
         for position, (offset, _) in enumerate(pairs):
             if offset != position:
@@ -177,7 +177,7 @@ class LineReader:
         return tuple(value for _, value in pairs)
 
     def epochs(self, key: str, *, of: str) -> tuple[int, ...] | None:
-        """The leader epochs of the records under the key `of`, from the recording's first offset on; None: missing."""
+        """The leader epochs of the records under `of`, from the recording's first offset on; None: `key` is missing."""
         epochs = self.value(key, _is_list_of(is_count), "a list of leader epochs")
         if epochs is None:
             return None
@@ -415,7 +415,7 @@ class Line:
 
     @property
     def passing(self) -> Passing:
-        """When a path passes the line: as soon as it is true, at any time while it is, or by a step of the model."""
+        """When a path passes the line: once the line is true, any time while it is true, or in a step of the model."""
         return Passing.AT_ONCE
 
     # ----------------------------------------------------------------------------------------------- what it claims
@@ -431,13 +431,13 @@ class Line:
     # ------------------------------------------------------------------------------------------------ in the window
 
     def in_window(self, window: Window) -> Line | None:
-        """The line, counted from the window's start; None: it claims nothing there. Raises FalseLine if it contradicts
-        the part before the window, and UnfitLine if it cannot be checked."""
+        """The line, counted from the window's start; None: the line claims nothing there. Raises FalseLine if the line
+        contradicts the part before the window, and UnfitLine if the line cannot be checked."""
         return self.behind_window(window)
 
     def behind_window(self, window: Window) -> Line:
-        """The line for a place outside the window, but counted from the window's start; only what it says of leader,
-        ISR, requests, faults and checkpoints is used there."""
+        """The line, counted from the window's start, for use outside the window, where only what the line says of
+        leader, ISR, requests, faults and checkpoints matters."""
         return self.changed({LineReader.partition_epoch: lambda epoch: epoch - window.partition_epoch})
 
     def leave(self, window: Window) -> None:
@@ -555,7 +555,7 @@ class Acked(Line):
     def in_window(self, window: Window) -> Line | None:
         """The line, counted from the window's start; None if its record is settled at the line's offset, and is
         acknowledged in all states. Raises FalseLine if the record is at another offset or is not acknowledged, and
-        UnfitLine if it is unknown, or was acknowledged in only some states."""
+        UnfitLine if the record is unknown, or was acknowledged in only some states."""
         if self.value in window.values[int(window.has_guard) :]:
             if self.offset is not None and window.has_guard and self.offset <= window.offset:
                 raise FalseLine(f"{self.value} is in no log at offset {self.offset}")
@@ -574,7 +574,7 @@ class Acked(Line):
         return None
 
     def leave(self, window: Window) -> None:
-        """If the record is settled (window.py), forget it: no line after its acknowledgement is compared with it."""
+        """Let the window forget the record if it is settled (window.py): later lines are not compared with it."""
         window.settled.pop(self.value, None)
 
 
@@ -682,8 +682,8 @@ class Disk(Line):
             )
 
     def in_window(self, window: Window) -> Disk:
-        """The line with the log from the window's start on; the records before it are compared with digests of the
-        settled records. Raises FalseLine if they differ, and UnfitLine for an unknown record."""
+        """The line with the log from the window's start on; earlier records are compared with digests of the settled
+        records. Raises FalseLine if the digests differ, and UnfitLine if the window lacks a later record."""
         for value in self.log[window.offset :]:
             if value not in window.values:
                 raise UnfitLine(f"{value} is on disk before a line sends it")
@@ -779,7 +779,7 @@ class Metadata(Line):
             yield place.members("the replicas are", "is_assigned", self.replicas)
 
     def _old_view(self, place: Place) -> Iterator[Claim]:
-        """For a line about a past epoch: a claim that is always false, if an earlier line has another leader for it."""
+        """For a line about a past epoch: a claim that is never true, if an earlier line names another leader for it."""
         for earlier in place.earlier:
             if not isinstance(earlier, Metadata) or earlier.leader_epoch != self.leader_epoch:
                 continue
@@ -814,7 +814,7 @@ class Metadata(Line):
 
 @dataclass(frozen=True)
 class View(Line):
-    """The broker, or the controller (None), shows that an epoch has this leader. By then, there may be later epochs."""
+    """A broker, or the controller (`broker` is None), names the leader of an epoch, which may not be the newest one."""
 
     broker: int | None = said(LineReader.broker, required=False)
     leader: int | None = said(LineReader.leader, required=True)
@@ -876,7 +876,7 @@ class HighWatermark(Line):
         yield place.cell(says, ("high_watermark", place.names.replica(self.broker)), self.high_watermark)
 
     def rules(self, false: Sequence[Claim], states: Words, place: Place) -> Iterator[str]:
-        """The rule that says what a high watermark is; and that HW_MINISR_GATE is off, if this explains the states."""
+        """The rule that says what a high watermark is; and, if it explains all `states`, that HW_MINISR_GATE is off."""
         yield (
             "rule: a leader's high watermark is the smallest log end that it knows of its ISR's members, and a"
             " follower's is that of the leader's last answer, at most its log end"
@@ -939,8 +939,8 @@ class LogEnd(Line):
             )
 
     def in_window(self, window: Window) -> LogEnd:
-        """The line, counted from the window's start. A log end before that start becomes 0. Raises FalseLine if the
-        window does not remember that the broker's log ends there."""
+        """The line, counted from the window's start. A log end before that start becomes 0. Raises FalseLine if, by
+        what the window remembers, the broker's log ends elsewhere."""
         if window.shows(self.log_end_offset):
             epoch = self.last_epoch
             if window.has_guard and self.log_end_offset == window.offset + 1 and epoch is not None:
@@ -966,8 +966,8 @@ class Records(Line):
         return (self.offsets[0], self.offsets[-1] + 1) if self.offsets else ()
 
     def in_window(self, window: Window) -> Line | None:
-        """The line with its records from the window's start on, or None without such records; earlier records are
-        compared with the settled ones. Raises FalseLine if they differ, and UnfitLine for an unknown record."""
+        """The line with its records from the window's start on; None if the line has no such records. Raises FalseLine
+        if an earlier record differs from the settled one, and UnfitLine if the window lacks a later record."""
         offsets, records = window.since_guard(self.number, self.records, self.offsets)
         changes: dict[Callable[..., Any], Callable[[Any], Any]] = {
             LineReader.records: lambda _: records,
@@ -1002,8 +1002,8 @@ class Holds(Records):
 
 
 def _claims_of_log(line: Disk | Holds, says: str, whose: str, offsets: Sequence[int], place: Place) -> Iterator[Claim]:
-    """The claims that the broker's log has the records of a line, with their epochs: the first record at the first of
-    `offsets`, and so on, and no record at the remaining offsets."""
+    """The claims that the broker's log has the records of `line`, with their epochs, in order at the first `offsets`,
+    and no records at the remaining `offsets`."""
     replica, rest = place.names.replica(line.broker), [NONE] * (len(offsets) - len(line.held))
     records = [*map(place.names.record, line.held), *rest]
     yield place.equal(says, [("log_record", replica, offset) for offset in offsets], records, place.spell_records)
@@ -1018,7 +1018,7 @@ def _claims_of_log(line: Disk | Holds, says: str, whose: str, offsets: Sequence[
 
 @dataclass(frozen=True)
 class AlterRequest(Line):
-    """A leader's request to change the ISR is in flight to the controller, with the epochs that the leader knows."""
+    """A leader's request to the controller to change the ISR to `isr`, with the leader's epochs, is in flight."""
 
     leader: int = said(LineReader.replica)
     isr: frozenset[int] = said(LineReader.replicas, required=True)
@@ -1121,7 +1121,7 @@ class Reassigned(Line):
         return Passing.AT_ONCE if self.is_refused else Passing.AT_ANY_TIME
 
     def claims(self, place: Place) -> Iterator[Claim]:
-        """The claim that all requested brokers are replicas, and that other replicas are being removed; for a request
+        """The claim that all requested brokers are replicas, and that any other replica is being removed; for a request
         that cancels a reassignment, the claim that no reassignment is in progress."""
         if not place.shows_reassignment:
             return
@@ -1211,7 +1211,7 @@ class Fault(Line):
         )
 
     def leave(self, window: Window) -> None:
-        """After a start, forget the broker's high watermark before the window: it may start with an earlier one."""
+        """After a start, let the window forget the broker's high watermark, which may now be an earlier one."""
         if self.what is FaultKind.START:
             window.forget_high_watermark(self.broker)
 
@@ -1230,7 +1230,7 @@ class Read(Records):
         return f"a consumer reads {_spelled(self.records) or 'nothing'}{_where(self.offsets)}"
 
     def lacks(self, value: str, offset: int | None) -> bool:
-        """Whether the consumer has read records, at `offset` too (None: not recorded), but not the record `value`."""
+        """Whether the consumer read records, one at `offset` (None: offset unknown), but not the record `value`."""
         return bool(self.records) and (offset is None or offset in self.offsets) and value not in self.records
 
     def claims(self, place: Place) -> Iterator[Claim]:
@@ -1357,14 +1357,14 @@ class ElectRequest(Line):
         return f"an administrator asks for {'an unclean' if self.is_unclean else 'a preferred'} election"
 
     def counts(self, *, has_all_requests: bool) -> bool:
-        """Whether the line matters: a preferred election needs no line, unless all requests have lines."""
+        """Whether the line is followed: requests for preferred elections only if all requests have lines."""
         return has_all_requests or self.is_unclean
 
 
 @dataclass(frozen=True)
 class Reassignment(Line):
-    """An operator asks for these replicas, or cancels the reassignment (None): from here on, up to the answer, the
-    controller may take the request.
+    """An operator asks for these replicas, or (None) cancels the reassignment; the controller may take the request at
+    any time between this line and the line of the request's answer.
     """
 
     replicas: frozenset[int] | None = said(LineReader.target)
@@ -1399,7 +1399,7 @@ def read_line(path: Path, number: int, keys: Mapping[str, Any], begins: Begins |
 
 
 def begins_of(path: Path, number: int, keys: Mapping[str, Any]) -> Begins:
-    """The first offset and partition epoch of a recording, by its first line; 0 without a header. Raises UsageError."""
+    """A recording's first offset and partition epoch, if its first line is a header; otherwise 0. Raises UsageError."""
     if keys.get("kind") not in Header.kinds:
         return Begins()
     header = LineReader(path, number, keys, Begins())
@@ -1408,8 +1408,8 @@ def begins_of(path: Path, number: int, keys: Mapping[str, Any]) -> Begins:
 
 
 def is_observation(line: bytes) -> bool:
-    """Whether the first line of a file begins a recording of observations, that is, has a known kind. Event logs begin
-    with the version of their schema."""
+    """Whether `line`, the first of a file, begins a recording of observations: it has a known kind. The first line of
+    an event log has the version of its schema instead."""
     try:
         keys = parsed(line)
     except UnreadableError:

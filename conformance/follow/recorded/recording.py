@@ -122,7 +122,7 @@ class Recording(Names):
         """How many copies of records logs can hold. If no line shows a copy, 0: producers then count as idempotent.
 
         A log that has a record twice, or more records than were sent, has copies. Other copies may have been truncated;
-        so where the traffic shows the requests that were sent again, all of them count.
+        so if the recorded traffic shows which requests were sent again, the records of all these requests count.
         """
         shown = max((len(line.held) - len(set(line.held)) for line in self.lines), default=0)
         sent_again = sum(line.copies for line in self.remarks)
@@ -134,7 +134,7 @@ class Recording(Names):
         return any(line.is_unclean for _, line in self.claims(ElectRequest))
 
     def until(self, n: int) -> Recording:
-        """The recording with only the lines whose stated number (their own `n`) is less than `n`."""
+        """The recording with only the lines in which the key `n`, the line's number, is less than the parameter `n`."""
         lines = tuple(line for line in self.lines if line.n < n)
         named = {value for line in lines for value in line.named}
         return replace(self, lines=lines, values=tuple(value for value in self.values if value in named))
@@ -156,7 +156,7 @@ class Recording(Names):
 
 def remarks_in(path: Path, objects: Objects) -> list[Remark]:
     """The remarks about unused contents and unmodelled events. Following online does not model unclean elections and
-    reassignments, so the requests for them become such remarks."""
+    reassignments, so requests for these become remarks about unmodelled events."""
     remarks = []
     for number, keys in objects:
         kind = KINDS.get(str(keys.get("kind")))
@@ -226,14 +226,14 @@ class Consistency:
                 self.acks, self._acks_line = acks, line.number
 
     def without_epoch(self, line: Metadata | None) -> None:
-        """Raise UsageError for `line`, a metadata line without epoch while others have epochs; None: no such line."""
+        """Raise UsageError for `line`, a metadata line without epoch while others have epochs; if None, do nothing."""
         if line is not None:
             defect = "leader_epoch is missing, but other lines have epochs; give it in every metadata line, or in none"
             raise bad_line(self.path, line.number, defect)
 
 
 def read_recording(path: Path, content: bytes | None = None, objects: Objects | None = None) -> Recording:
-    """The recording in a file, or in `content`, or of these objects with their line numbers. Raises UsageError."""
+    """The recording in the file or, if given, in `content` or `objects` (with line numbers). Raises UsageError."""
     size = len(content) if content is not None else path.stat().st_size if path.is_file() else 0
     if not objects and size > MOST_BYTES:
         raise UsageError(f"{path}: larger than {MOST_BYTES >> 20} MiB; give a shorter recording")
@@ -266,10 +266,10 @@ def read_recording(path: Path, content: bytes | None = None, objects: Objects | 
 
 
 def _without_late_views(lines: list[Line]) -> Iterator[Line]:
-    """The lines; a metadata line with an earlier ISR of its leader epoch becomes a `View`, because its broker may lag.
+    """The lines; a metadata line with an older ISR of its leader epoch becomes a `View`, because its broker may lag.
 
-    The broker may also show the newest state, which looks the same. So after such a line, the last known state may be
-    outdated, and the next line that repeats its ISR becomes a `View`, too.
+    But the ISR may also have changed back, which looks the same. So after such a line, the last known ISR may be
+    outdated, and lines that repeat the last known ISR become `View` lines, too.
     """
     states: defaultdict[int, list[frozenset[int]]] = defaultdict(list)
     is_doubtful = False
@@ -325,8 +325,8 @@ def _brokers(path: Path, claims: list[Line], header: Header, consistency: Consis
 def _values(path: Path, claims: list[Line]) -> tuple[str, ...]:
     """The records in the order in which they first appear; records of one log stay in the log's order.
 
-    A response can be lost or arrive late; then the log is the evidence that the record was sent. But if a line shows
-    when one record was sent, a record that appears later was sent later, unless no producer sends it (a marker).
+    A response can be lost or arrive late; then the log is the evidence that the record was sent. But a record that
+    first appears after the `send` line of another was sent after the other, unless no producer sends it (a marker).
     """
     first_lines: dict[str, int] = {}
     sent: set[str] = set()
@@ -351,7 +351,7 @@ def _values(path: Path, claims: list[Line]) -> tuple[str, ...]:
 
 @dataclass
 class Request:
-    """An operator's request to reassign the partition; `since` and `until` are the positions of its line and answer."""
+    """An operator's request to reassign the partition: `since` is the position of its line, `until` of its answer."""
 
     target: frozenset[int] | None
     """The requested replicas; None: the reassignment is cancelled."""
@@ -380,10 +380,10 @@ def requests_in(lines: Sequence[Line]) -> list[Request]:
 
 
 def is_shown_at(requests: Iterable[Request], position: int) -> bool:
-    """Whether the line at this position answers a request whose effect the state must show there.
+    """Whether the line at this position answers a request whose effect the state at that line must show.
 
-    The state need not show the effect if the request was refused, or if another request, which may have been taken
-    later, changes the effect.
+    The state need not show the effect if the request was refused, or if another request may have been taken later and
+    have changed the effect.
     """
     taken = [request for request in requests if not request.is_refused]
     answered = next((request for request in taken if request.until == position), None)
@@ -428,7 +428,7 @@ class _OwnNames:
             self.next[Acked][value] = self._in_turn(value, open_ones, len(offsets))
 
     def _in_turn(self, value: str, offsets: Sequence[int], shown: int) -> Iterator[str]:
-        """Names for the records with this value: those at `offsets`, then those at no offset, from `shown` + 1 on."""
+        """Names for the records with this value: at `offsets` (x@5), then at no known offset (x#`shown` + 1 and on)."""
         unseen = (self._own(f"{value}#{number}") for number in count(shown + 1))
         return chain((self._at(value, offset) for offset in offsets), unseen)
 
@@ -485,7 +485,7 @@ def unknown_requests(recording: Recording) -> list[Batch]:
 
 
 def ways(recording: Recording, requests: Sequence[Batch]) -> Iterator[Recording]:
-    """For each subset of `requests`, the recording without their records: first all requests, then none, then some."""
+    """The recording without the records of all `requests`, then with all records, then without each other subset."""
     yield _without(recording, requests)
     if requests:
         yield recording

@@ -29,7 +29,7 @@ Spell = Callable[[Sequence[int]], str]
 
 
 def alters_partitions(instance: Instance) -> bool:
-    """Whether leaders change the ISR by requests to the controller, so that partition epochs count the changes."""
+    """Whether leaders change the ISR by requests to the controller; partition epochs then count the changes."""
     return bool(instance.configuration.ISR_CHANNEL == IsrChannel.ALTER_PARTITION)
 
 
@@ -50,7 +50,7 @@ class Bits:
         return ((monitors >> np.uint64(self.shift)) & mask).astype(np.int64)
 
     def write(self, monitors: Words, values: Numbers) -> None:
-        """Set the field in each of these monitors to its value in `values`."""
+        """Set the field in each of these monitors to the monitor's value in `values`."""
         mask = np.uint64(((1 << self.width) - 1) << self.shift)
         monitors &= ~mask
         monitors |= values.astype(np.uint64) << np.uint64(self.shift)
@@ -77,7 +77,7 @@ class Cells:
         return place.offset + position
 
     def pattern(self, values: Mapping[Variable, int | None]) -> tuple[Words, Words]:
-        """Two packed states: one with all bits of these variables, one with the bits of their values (None: no bit)."""
+        """Two packed states: in one, all bits of these variables are set; the other has their values (None: 0 bits)."""
         masks, words = [0] * self.layout.words, [0] * self.layout.words
         for (name, *index), value in values.items():
             bits = self.layout.bits[self.place(name, *index)]
@@ -110,7 +110,7 @@ class Claim:
 
 @dataclass(frozen=True, kw_only=True)
 class Names:
-    """A recording's names of brokers, records and leader epochs, for which the model has numbers."""
+    """The brokers, records and leader epochs as a recording names them; the model numbers each kind from 0."""
 
     brokers: tuple[int, ...]
     """The broker of each replica."""
@@ -219,7 +219,7 @@ class Place:
         spell: Spell,
         *reads: str,
     ) -> Claim:
-        """A claim with any condition; `columns` gives the values that it is about, `reads` are the fields read."""
+        """A claim with the condition `is_true`, which reads the fields `reads`; `columns` gives values to report."""
         return Claim(says, is_true, columns, spell, reads=reads)
 
     def members(self, says: str, field: str, members: frozenset[int]) -> Claim:

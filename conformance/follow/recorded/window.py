@@ -167,7 +167,7 @@ class Window:
         self._unchecked.add(number)
 
     def forget_high_watermark(self, broker: int) -> None:
-        """Forget the high watermark of a broker whose log ends before the guard: it may restart with an earlier one."""
+        """If a broker's log ends before the guard, forget its high watermark, which may fall at a restart."""
         if broker in self.brokers and (replica := self.brokers.index(broker)) in self.shorts:
             self.shorts[replica] = replace(self.shorts[replica], high_watermark=None)
 
@@ -179,7 +179,7 @@ class Window:
         return {*self.values, *self.settled, *self.recent.values()}
 
     def shows(self, offset: int) -> bool:
-        """Whether the window tells this offset from others: it is after the guard's offset, or there is no guard."""
+        """Whether the window represents this offset exactly: the offset is after the guard's, or there is no guard."""
         return not self.has_guard or offset > self.offset
 
     def short(self, broker: int) -> ShortLog | None:
@@ -214,7 +214,7 @@ class Window:
             raise FalseLine(f"the epoch of the record at offset {self.offset} is {self.guard_epoch}")
 
     def cache(self, entries: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
-        """An epoch cache from the guard on, counted as in the window. Raises FalseLine if the guard's epoch differs."""
+        """`entries` from the guard on, counted as in the window. Raises FalseLine if the guard has another epoch."""
         epoch, _ = max((entry for entry in entries if entry[1] <= self.offset), default=(None, 0))
         self.check_guard(epoch)
         later = [(epoch, start - self.offset) for epoch, start in entries if start > self.offset]

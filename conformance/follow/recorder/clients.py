@@ -46,7 +46,7 @@ RETURN_SHARE = 0.2
 
 
 class Clients:
-    """Performs the acts of the clients in a plan. `stopped` are the consumers that stopped at a truncated log."""
+    """Performs the acts of the clients that a plan has. `stopped` are the consumers that stopped at a truncated log."""
 
     def __init__(self, plan: Plan, cluster: Cluster, seed: str, tell: Callable[[Act], None]) -> None:
         self._plan = plan
@@ -72,7 +72,7 @@ class Clients:
             self._learn(consumer, first_leader)
 
     def act(self) -> None:
-        """Perform the acts whose time has come."""
+        """Perform a random act for each of the randomly planned times that have passed since the last call."""
         while self._acts and self._cluster.now >= self._next:
             self._next += self._later()
             self._random.choice(self._acts)()
@@ -89,7 +89,7 @@ class Clients:
     # ------------------------------------------------------------------------------------------------------- producer
 
     def _produce(self) -> None:
-        """Send the first unacknowledged record again, or a new record; the receiver is mostly a leader."""
+        """Send the first unacknowledged record again, or a new record, to a broker that is usually a leader."""
         random = self._random
         unacknowledged = self._unacknowledged()
         is_lost, is_stale = random.random() < LOSS_SHARE, random.random() < STALE_SHARE
@@ -118,8 +118,8 @@ class Clients:
         return [request.number for request in present if request.payload not in acknowledged]
 
     def _resend(self, first: int, broker: int, *, is_lost: bool) -> None:
-        """Send the request `first` again. If the new request has an effect, give up the earlier requests for the same
-        record that still wait for an answer: otherwise an answer would be lost."""
+        """Send the request `first` again. If the new request has an effect, give up the earlier requests for the
+        record of `first` that still wait for an answer: otherwise an answer would be lost."""
         producer, sent = self._producer()
         waiting = [request for request in sent if first in (request.number, request.retry_of) and request.is_in_flight]
         number = self._cluster.resend(first, broker)

@@ -38,14 +38,14 @@ ELECTIONS = {
 
 @dataclass(frozen=True)
 class Moment:
-    """A state of a cluster: `view`, as observed; `projected`, as variables of the model; and the records' numbers."""
+    """A state of a cluster: `view`, as observed; `projected`, as variables of the model; and each payload's number."""
 
     view: ClusterView
     projected: dict[str, tuple[int, ...]]
     numbers: Mapping[str, int]
 
     def stage(self, follower: int, leader: int) -> int:
-        """How far a follower's fetch from a leader is: the model's value of `fetch`, such as PARKED."""
+        """The stage of a follower's fetch from a leader: the value of the model's variable `fetch`, such as PARKED."""
         return self.projected["fetch"][follower * len(self.view.brokers) + leader]
 
     def answer_to(self, request: int) -> Message | None:
@@ -122,7 +122,7 @@ def starts_to_fetch(act: Act, before: Moment, after: Moment) -> tuple[int, int] 
 
 
 def diverging_at(moment: Moment, broker: int, source: int) -> bool:
-    """Whether a response of the leader `source` has told the broker to truncate its log, which it has yet to do."""
+    """Whether a response of the leader `source` requires a truncation of the broker's log that is yet to be done."""
     return any(fetcher.source == source and fetcher.diverging for fetcher in moment.view.brokers[broker].fetchers)
 
 
@@ -223,8 +223,8 @@ def _numbered(message: Message, before: Moment, after: Moment) -> tuple[MappedEv
 
 
 def _read(consumer: int, broker: int, before: Moment, after: Moment) -> tuple[MappedEvent, ...]:
-    """The actions of a consumer's exchange with a broker. The consumer asks where a leader epoch ends, or fetches; by a
-    fetch, it may be reset, or be sent to another broker.
+    """The model's actions for a consumer's exchange with a broker. The consumer asks where a leader epoch ends, or
+    fetches; the answer to a fetch may reset the consumer, or send it to another broker.
     """
     old, new = before.consumer(consumer), after.consumer(consumer)
     if new.leader_epoch != old.leader_epoch:
@@ -299,8 +299,8 @@ def map_kraft_event(act: Act, before: Moment, after: Moment) -> MappedEvent | No
 
 
 def _beaten(broker: int, before: Moment, after: Moment) -> MappedEvent | None:
-    """The model's action for a broker's heartbeat, or None. An answer that lets the broker stop arrives in the same act
-    as the heartbeat."""
+    """The model's action for a broker's heartbeat; None if the heartbeat has no effect in the model. An answer that
+    lets the broker stop arrives in the same act as the heartbeat."""
     if before.view.brokers[broker].is_up and not after.view.brokers[broker].is_up:
         return MappedEvent("broker_shuts_down", broker=broker)
     if before.projected["is_fenced"][broker] and not after.projected["is_fenced"][broker]:
@@ -311,7 +311,7 @@ def _beaten(broker: int, before: Moment, after: Moment) -> MappedEvent | None:
 
 
 def _without(broker: int, change: str, before: Moment, after: Moment) -> MappedEvent:
-    """The action for a `change`, a fencing or a request to stop: the leader stays, is replaced, or no broker leads."""
+    """The action for a broker's fencing or request to stop (`change`): the leader stays, is replaced, or none leads."""
     leader, elected = (moment.projected["controller_leader"][0] for moment in (before, after))
     role = "broker" if elected == leader else "last_leader" if elected == NONE else "leader"
     arguments = {"broker": broker} | ({"elected": elected} if role == "leader" else {})
@@ -320,7 +320,7 @@ def _without(broker: int, change: str, before: Moment, after: Moment) -> MappedE
 
 
 def begins_shutdown(event: MappedEvent, before: Moment) -> bool:
-    """Whether a shutdown begins: a broker announces it, or stops without announcing it because it is fenced."""
+    """Whether a shutdown begins: a broker announces the shutdown, or stops unannounced because the broker is fenced."""
     if event.action == "broker_shuts_down":
         return not before.projected["is_shutting_down"][event.arguments["broker"]]
     return event.action.endswith("asks_to_shut_down")

@@ -165,7 +165,7 @@ class RecordedRun:
         return Moment(view, projected, dict(self.numbers))
 
     def note_answers(self, view: ClusterView) -> None:
-        """Note the records that brokers acknowledge, by responses in flight or received by the producer."""
+        """Note the records that brokers acknowledge; the responses are in flight, or the producer has received them."""
         self.acknowledged |= {self.numbers[sent.payload] for sent in view.acknowledged}
         new = [message.payload for message in view.network if message.number > self.last_message]
         for answer in new:
@@ -272,7 +272,7 @@ class RecordedRun:
             self.write(event)
 
     def note_budget(self, kind: str, *, is_spent: bool) -> None:
-        """If `is_spent`, count a step of this kind; end the run if it occurs more often than `budgets[kind]` times."""
+        """If `is_spent`, count a step of this kind; end the run if more than `budgets[kind]` such steps are counted."""
         self.taken[kind] = self.taken.get(kind, 0) + is_spent
         self.is_over |= self.taken[kind] > self.plan.budgets[kind]
 
@@ -367,7 +367,7 @@ class RecordedRun:
                     self.cluster.drop(message.number)
 
     def break_connection(self, follower: int, leader: int) -> None:
-        """Lose the response to a follower's fetch; if the leader has parked the fetch, it answers first."""
+        """Lose the response to a follower's fetch; a leader that has parked the fetch first sends the response."""
         leads = view_of(self.cluster, leader).leadership
         is_frozen = view_of(self.cluster, leader).is_frozen
         if leads is not None and not is_frozen and follower in [number for number, _, _ in leads.parked_fetches]:
@@ -419,8 +419,8 @@ class RecordedRun:
             self.restarted(broker, "broker_bounces")
 
     def interfere_with_kraft(self, broker: int, is_down: bool) -> None:
-        """Start a dead broker whose session has ended, or end its session; or let a broker crash, and start it before
-        it is fenced; or hold a preferred election.
+        """Start a dead broker whose session has ended, or end a dead broker's session; or let a broker crash, and start
+        the broker before the controller fences it; or hold a preferred election.
         """
         if is_down and self.cluster.may_register(broker):
             self.start_broker(broker)

@@ -213,12 +213,12 @@ class RandomActs(Acts):
         return producer.producer_epoch != self.durable.producer_epoch
 
     def _may_go_on(self, producer: TransactionalProducer) -> bool:
-        """Whether the producer may send the coordinator a request: not if it is fenced, unless the plan allows that."""
+        """Whether the producer may send the coordinator a request; a fenced one may only if the plan allows that."""
         return not self._is_fenced(producer) or not self._keeps_out(ModelGap.FENCED_PRODUCER_GOES_ON)
 
     def _takes_abort_for_its_own(self, producer: TransactionalProducer) -> bool:
-        """Whether the coordinator takes its own abort for one that this producer requested. This happens with TV2
-        (transactions version 2), because the coordinator judges by the epoch."""
+        """Whether the coordinator mistakes an abort that it began itself for one that this producer requested. This
+        happens with TV2 (transactions version 2), because the coordinator judges by the epoch."""
         is_raised = producer.producer_epoch + 1 == self.durable.producer_epoch
         return self._tv2 and is_raised and self.durable.state in ABORTED
 
@@ -421,7 +421,7 @@ class RandomActs(Acts):
         return self._step("marker_is_sent_again", partition)()
 
     def leave_late(self, partition: int, marker: int) -> None:
-        """Note that a marker is late; if the plan allows it, an earlier marker of the partition stays late, too."""
+        """Note that a marker is late; the partition's earlier late marker stays late, too, if the plan allows two."""
         if not self._keeps_out(ModelGap.SECOND_LATE_MARKER) and partition in self.seen.late_markers:
             self._late_copies[self.seen.late_markers.pop(partition)] = "leader_appends_late_marker", (partition,)
         super().leave_late(partition, marker)
@@ -483,7 +483,7 @@ class RandomActs(Acts):
         return perform
 
     def _late_copy_arrives(self, number: int) -> Step:
-        """Let a late copy of a message arrive; return the step that it stands for. The model lacks such copies."""
+        """Let a late copy of a message, which the model lacks, arrive; return the model's step for the message."""
         step = self._late_copies.pop(number)
         if self.is_in_flight(number):
             self.system.deliver(number)

@@ -234,7 +234,7 @@ class Exclusion:
         return list(reasons.values())[:MOST_STEPS]
 
     def _is_about_leader(self, step: Step) -> bool:
-        """Whether the line is about metadata, and its leader is the step's argument `elected` or `leader`."""
+        """Whether the line is a metadata line, and the leader in it is the step's argument `elected` or `leader`."""
         if not isinstance(self.line, Metadata) or self.line.leader is None:
             return False
         ranges = self.instance.argument_ranges[step.action_index]
@@ -276,6 +276,6 @@ class Exclusion:
 
 
 def _unguarded(python: Any, guards: list[bool]) -> Any:
-    """The action as a function that takes its step even if guards are false, and notes the truth of each guard."""
+    """The action `python`, taking its step even if guards are false, and noting their truth in `guards`."""
     names = {**python.__globals__, "require": lambda truth: guards.append(bool(truth))}
     return FunctionType(python.__code__, names, python.__name__)

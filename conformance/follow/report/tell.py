@@ -76,7 +76,7 @@ UNTIMELY = (
 
 
 def tell(outcome: Outcome) -> list[str]:
-    """The report on a recording that was followed with its history, as lines of text."""
+    """The report on a recording that was followed with its history (not online), as lines of text."""
     match outcome:
         case NothingToFollow():
             return [f"{outcome.path}: nothing to follow: no line describes a state or a fault"]

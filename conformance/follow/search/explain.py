@@ -1,4 +1,4 @@
-"""Decides whether the model explains a recording: finds a path that does, or the line that no path passes.
+"""Decides whether the model explains a recording: finds a path that passes all lines, or the line that no path passes.
 
 A path that violates a promise is reported only if no path was found that keeps all promises: a second search looks for
 such a path, and continues from no state that violates a promise. A path that the executable cluster, which has clocks,

@@ -153,7 +153,7 @@ class Monitor:
             since.write(monitors, since.read(monitors) | (collects.astype(np.int64) << values))
 
     def look(self, monitors: Words, states: Words) -> None:
-        """Record the high watermark of every replica in these states; it is the last one if the replica is down."""
+        """Record each replica's high watermark in these states; a replica that is down has its last high watermark."""
         for replica in range(len(self.sighted)):
             self.see(monitors, replica, self.cells.column(states, "high_watermark", replica))
 
@@ -185,7 +185,7 @@ class Monitor:
         return allowed
 
     def may_start(self, monitors: Words, replica: int, high_watermarks: Numbers) -> Truths:
-        """For each monitor, whether this replica can be started with a checkpoint up to this high watermark."""
+        """For each monitor, whether this replica can be started with a checkpoint up to its last high watermark."""
         allowed: Truths = np.zeros(len(monitors), bool)
         for offset in range(self.cells.instance.configuration.log_size + 1):
             checkpoints = np.full(len(monitors), offset, np.int64)
@@ -196,7 +196,7 @@ class Monitor:
     def note_acknowledged(
         self, monitors: Words, before: Words, parents: Numbers, after: Words, actors: Numbers
     ) -> None:
-        """Note for each new acknowledgement whether the acting broker has the record at the recorded offset, or not.
+        """Note for each new acknowledgement whether the acting broker has the record at the recorded offset.
 
         `after` are the successors; `parents` gives their predecessors as rows of `before`.
         """

@@ -138,8 +138,8 @@ def _set(states: Words, rows: Truths, pattern: Pattern) -> None:
 
 
 def _elections(script: Script, epochs: int, replicas: int) -> NDArray[np.bool_]:
-    """A table: by number of passed lines, leader epoch and replica, whether a later election may elect the replica. As
-    in rules.py, any replica may be elected in an epoch that is skipped, or whose leader no line names."""
+    """A table: by number of passed lines, a state's leader epoch, and replica, whether a later election may elect the
+    replica. As in rules.py, any replica may be elected in an epoch that is skipped, or whose leader no line names."""
     may_be_elected = np.zeros((len(script.stages) + 1, epochs, replicas), bool)
     if not script.recording.has_epochs:
         may_be_elected[:] = True
@@ -171,8 +171,8 @@ ANY = -2
 class Foreseen:
     """The leader, leader epoch and ISR that later lines show for partition epochs.
 
-    `records[passed, partition_epoch]` has those that a line after the first `passed` lines shows: the leader, the
-    leader epoch, and for each replica whether it is in the ISR; ANY if no line shows it.
+    `records[passed, partition_epoch]` is a row of values that lines after the first `passed` lines show: the leader,
+    the leader epoch, and for each replica whether the replica is in the ISR; ANY for a value that no line shows.
     """
 
     def __init__(self, script: Script, cells: Cells, monitor: Monitor) -> None:
@@ -204,7 +204,7 @@ class Foreseen:
             ]
 
     def contradicts(self, states: Words, monitors: Words) -> Truths:
-        """For each of these states, whether a line that it has yet to pass contradicts it."""
+        """For each of these states, whether one of the lines that are not passed yet contradicts the state."""
         stages = self.monitor.passed.read(monitors)
         truths: Truths = np.zeros(len(states), bool)
         for record, position in self.acknowledgements.items():
@@ -212,7 +212,7 @@ class Foreseen:
         return truths | self._in_record(states, stages) if self.has_partition_epochs else truths
 
     def _in_record(self, states: Words, stages: Numbers) -> Truths:
-        """For each state, whether a later line shows another leader, leader epoch or ISR for its partition epoch."""
+        """For each state, whether a later line shows a different leader, leader epoch or ISR in its partition epoch."""
         truths: Truths = np.zeros(len(states), bool)
         column = self.cells.column
         records = self.records[stages, column(states, "controller_partition_epoch")]

@@ -47,7 +47,7 @@ NO_REQUEST = 0
 
 
 class Requests:
-    """The rule that only recorded requests to change the ISR occur. They are numbered in the order of their lines."""
+    """The rule that only recorded requests to change the ISR occur. The lines of these requests are numbered from 1."""
 
     def __init__(self, script: Script, cells: Cells) -> None:
         self.cells = cells
@@ -73,7 +73,8 @@ class Requests:
                 self.decides[step.number] = step.ordinals[0]
 
     def allow(self, before: Words, after: Words, parents: Numbers, steps: Numbers, stages: Numbers) -> Truths:
-        """For each of these successors, whether every request that its step sends or decides on is the recorded one."""
+        """For each successor, whether a request that its step sends is the leader's next recorded request, and one that
+        its step decides on is the leader's last recorded request before the next line."""
         allowed: Truths = np.ones(len(after), bool)
         for leader, mask in enumerate(self.masks):
             words = np.flatnonzero(mask)
@@ -86,8 +87,8 @@ class Requests:
         return allowed
 
     def _is(self, requests: Words, numbers: Numbers, words: Numbers) -> Truths:
-        """For each of these requests, whether it is the recorded one with this number; `words` are the words of a state
-        that the requests consist of."""
+        """For each of these requests, whether it equals the recorded request with its number in `numbers`. A request
+        consists of the words of a state at the indices `words`."""
         truths: Truths = (numbers != NO_REQUEST) & (requests == self.requests[numbers][:, words]).all(axis=1)
         return truths
 
@@ -96,7 +97,7 @@ FETCHES = "leader_handles_fetch"
 
 
 class Dropped(enum.Enum):
-    """Which lagging followers a leader drops from the ISR in one step; `InTime` allows only the chosen kind of step."""
+    """Which lagging followers a leader drops from the ISR in one step; an `InTime` allows only one of these ways."""
 
     ALL = "all that lag"
     SOME = "some that lag"
@@ -220,8 +221,8 @@ class Rules:
         """For each successor, whether its step is not an election, or an election that the recorded leaders require.
 
         If epochs are recorded, elections happen up to the next recorded epoch, and the last of them elects the recorded
-        leader of that epoch, if any. Otherwise there is one election if the next recorded leader differs. After the
-        last recorded leader, any broker may be elected, if the controller may have changed leader or ISR since.
+        leader of that epoch, if any. Otherwise there is one election if the next recorded leader is not the present
+        one. After the last recorded leader, any broker may be elected, if leader or ISR may have changed since.
         """
         column = self.cells.column
         leader, required = column(after, "controller_leader"), self.leader[stages]
@@ -255,7 +256,7 @@ class Rules:
         active = [~(is_fenced | is_stopping) for is_fenced, is_stopping in zip(fenced, stopping, strict=True)]
 
         def ends(stays: list[Truths], members: list[Truths]) -> Truths:
-            """For each state, whether the leader does not stay, and some of the members do, but no active one."""
+            """For each state, whether the leader does not stay, and at least one member stays, but no active member."""
             staying = [a & b for a, b in zip(members, stays, strict=True)]
             is_led = _any(leads, stays) | ~np.logical_or.reduce(leads)
             truths: Truths = ~is_led & np.logical_or.reduce(staying) & ~_any(staying, active)
@@ -275,8 +276,8 @@ class Rules:
         return left_out
 
     def _keeps_order(self, states_before: Words, parents: Numbers, steps: Numbers) -> Truths:
-        """For each step, whether it keeps records in order: if an idempotent producer sends a record again, the
-        receiver's log must hold only earlier records."""
+        """For each step, whether it keeps records in order: if an idempotent producer sends a record again, the log of
+        the receiving broker must hold only records before that record."""
         keeps: Truths = np.ones(len(steps), bool)
         again = np.flatnonzero(self.script.sent_again[steps] != NOBODY)
         for replica in range(len(self.monitor.sighted)):

@@ -210,7 +210,7 @@ class Stage:
 
 
 class Script:
-    """The stages of a recording (the situation before each line), and which steps are possible in each, and how."""
+    """The stages of a recording (the situation before each line), and each step's `Permission` in each stage."""
 
     def __init__(self, recording: Recording, instance: Instance) -> None:
         self.recording = recording
@@ -249,7 +249,7 @@ def actors(instance: Instance, step: Step) -> list[int]:
 def permission(instance: Instance, stage: Stage, step: Step) -> Permission:
     """Whether and how a step can be taken before the line of this stage.
 
-    A frozen broker takes part in no step, but a leader answers the fetch that a follower sent before it froze. Messages
+    A frozen broker takes part in no step, but a leader answers the fetch of a follower that has frozen since. Messages
     that a leader sent before it froze do not arrive while the leader is frozen; no verdict on the existing recordings
     depends on this.
     """
@@ -286,9 +286,9 @@ def permission(instance: Instance, stage: Stage, step: Step) -> Permission:
 
 
 def _is_requested(instance: Instance, stage: Stage, step: Step) -> bool:
-    """Whether the leader's next recorded request leaves out the members that it drops in this step; true if not all
-    requests are recorded. Before 2.8 leaders change the ISR without a request; such a change may come after the line of
-    the request."""
+    """Whether the leader's next recorded request leaves out the members that the leader drops in this step; true if not
+    all requests are recorded. Before 2.8, the model's leaders change the ISR without a request; such a change may come
+    after the line of the recorded request."""
     if stage.requested is None:
         return True
     leader, removed = step.ordinals
@@ -343,9 +343,10 @@ def _stages(recording: Recording) -> tuple[Stage, ...]:
 
 
 def next_leader(recording: Recording, position: int, newest: int) -> tuple[Metadata | None, int]:
-    """The next metadata line that names a leader, and its epoch; lines about epochs before `newest` do not count.
+    """The next metadata line, from `position` on, that names a leader, and the line's leader epoch. If there is no such
+    line: None, and the last epoch that can have begun.
 
-    `position` is the first line to look at. If there is no such line: None, and the last epoch that can have begun.
+    Lines about epochs before `newest` do not count.
     """
     for line in recording.lines[position:]:
         if isinstance(line, Metadata) and not line.is_before(newest + recording.first_epoch):
@@ -364,7 +365,7 @@ def _most_sent(recording: Recording, position: int) -> int:
 
 
 def _requested(recording: Recording, position: int) -> dict[int, frozenset[int]] | None:
-    """For each leader that later requests a change of the ISR, the next ISR requested; None: not all are recorded."""
+    """For each leader that later requests an ISR, the first ISR that it requests; None: not all are recorded."""
     if not recording.header.has_all_requests:
         return None
     requests: dict[int, frozenset[int]] = {}
@@ -377,8 +378,8 @@ def _requested(recording: Recording, position: int) -> dict[int, frozenset[int]]
 def _most_partition_epoch(recording: Recording, position: int, newest: int) -> int:
     """The latest partition epoch that can have begun at this position.
 
-    This is the partition epoch of the next metadata line that has one, minus the changes that the metadata lines from
-    the position up to that line show. Without such a line, `changes_required` takes the place of its epoch.
+    This is the partition epoch of the next metadata line with a partition epoch, minus the number of changes that the
+    metadata lines from the position up to that line show. Without such a line, `changes_required` replaces its epoch.
     """
     changes, before = 0, None
     for line in recording.lines[position:]:

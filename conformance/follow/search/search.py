@@ -108,7 +108,7 @@ class Waiting:
             self._left.append(nodes)
 
     def left(self) -> Numbers:
-        """Return the nodes that were set aside, and set them aside no longer."""
+        """Return the nodes that were set aside, and no longer keep them aside."""
         nodes = np.concatenate([np.empty(0, np.int64), *self._left])
         self._left = []
         return nodes
@@ -212,7 +212,7 @@ class Nodes:
         return new
 
     def trail(self, index: int) -> tuple[list[int], list[int]]:
-        """The nodes on the way from the node `index` back to the start, and the step that led to each but the last."""
+        """The nodes from the node `index` back to the start, and the step that led to each node except the last."""
         nodes, steps = [index], []
         while int(self.store.parents[nodes[-1]]) != nodes[-1]:
             steps.append(int(self.store.steps[nodes[-1]]))
@@ -221,7 +221,7 @@ class Nodes:
 
 
 class Expander:
-    """Takes every step of the model from states, many at a time. `generated` counts the successors."""
+    """Takes every step of the model from many states at a time. `generated` counts the successors."""
 
     def __init__(self, instance: Instance, kernel: Kernel, room_bytes: int) -> None:
         self.instance = instance
@@ -291,7 +291,7 @@ class Clock:
 
 @dataclass
 class Checks:
-    """The checks that a search makes of steps and states; None: the search does without this check."""
+    """The checks that a search makes of steps and states. If a field is None, the search omits that check."""
 
     rules: Rules
     in_time: InTime | None
@@ -304,7 +304,7 @@ class ObservationSearch:
     """A search for a path that passes all lines. `stopped`: why it ended early (memory, seconds, interrupt), or None.
 
     States that a later line contradicts (pruning.py) wait until no other state is left. Then `is_exhausted` is true: no
-    path passes the last line. `last` is the node that has passed it, `furthest` the most lines that a path has passed.
+    path passes all lines. `last` is the node that has passed the last line, `furthest` the most lines passed so far.
     """
 
     room_bytes = ROOM_BYTES
@@ -380,7 +380,7 @@ class ObservationSearch:
                 self.waiting_nodes.prefer_lines(self.nodes.depths, self._passed_at)
 
     def begin_first(self) -> None:
-        """Begin with the initial states; if lines show the first epoch's leader, only with states in which it leads."""
+        """Begin with the initial states; if lines show the first epoch's leader, only with those of this leader."""
         starts, layout, first = self.instance.initial_states, self.cells.layout, self.script.stages[0]
         is_open = first.most_epoch > 0 or first.leader == NOBODY
         leaders = [State(self.instance, cells).controller_leader for cells in starts]
@@ -463,8 +463,8 @@ class ObservationSearch:
                 nodes.append((states[later], changed, parents[later], steps[later]))
 
     def _pass_lines(self, states: Words, monitors: Words) -> Numbers:
-        """Pass every line that is passed at once; return the nodes whose next line is true and may be passed at any
-        time."""
+        """In `monitors`, pass every true line that is passed at once. Return the rows whose next line is true, and may
+        be passed at any time."""
         moving = np.arange(len(states))
         while len(moving):
             stages = self.monitor.passed.read(monitors[moving])
@@ -497,7 +497,7 @@ class ObservationSearch:
         return self.monitor.passed.read(self.nodes.of(nodes)[1])
 
     def _let_wait(self, new: Numbers) -> None:
-        """Let new nodes wait; if the search keeps promises, drop those that violate a promise."""
+        """Add the new nodes to the waiting ones; if the search keeps promises, without nodes that violate a promise."""
         if self.checks.keeping is not None:
             new = new[self.checks.keeping.keep(self.nodes.of(new)[0])]
         passed = self._passed_at(new)

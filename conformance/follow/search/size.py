@@ -48,7 +48,7 @@ def _empty_clusters(instance: Instance) -> Iterator[Cells]:
 
 
 def _places(layout: FieldLayout, small: FieldLayout) -> Iterator[int]:
-    """For each value of a variable, the position of the value that it repeats, in a state with the layout `small`."""
+    """For each value of a variable, the position, in a state with the layout `small`, of the value that is repeated."""
     for index in layout.indices():
         yield small.position([min(position, size - 1) for position, size in zip(index, small.sizes, strict=True)])
 
@@ -109,7 +109,7 @@ def instance_for(size: Size, protocol: str, values: Mapping[str, int], sent_agai
     """The instance of the model for a recording of this size, which begins with empty logs. Raises UsageError.
 
     A log holds each record once, and up to `retries` copies if the producer is not idempotent. For an idempotent
-    producer, `sent_again` is the number of times that it sends a record again.
+    producer, `sent_again` is how often the producer may send a record again.
     """
     for name in values:
         if name in FROM_THE_RECORDING or (name == "acks" and size.acks is not None):

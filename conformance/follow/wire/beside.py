@@ -275,8 +275,8 @@ class LinesBeside:
         yield from self.traffic.acks([(value, offset)])
 
     def _is_in_the_traffic(self, line: Happening, kind: str) -> bool:
-        """Whether wire.ndjson has the same fault or read at about the time of `line`. Raises UnreadableError if
-        wire.ndjson has a read of other records there."""
+        """Whether wire.ndjson has the fault or read of `line` at about the same time. Raises UnreadableError if
+        wire.ndjson has, at about that time, a read of other records than `line`."""
         for happening in self.happenings:
             is_about_it = happening.what == kind and happening.keys.get("broker") == line.keys.get("broker")
             if is_about_it and abs(happening.t - line.t) < AGREE:

@@ -73,12 +73,12 @@ class Controller:
         return self._accept(replace(view, partition_epoch=partition_epoch))
 
     def denies(self, view: View, partition_epoch: int) -> bool:
-        """Whether another state than `view` is known for this partition epoch."""
+        """Whether the state that is known for this partition epoch, if any, differs from `view`."""
         recorded = self._at.get(partition_epoch)
         return recorded is not None and view.says != recorded.says
 
     def rewrites(self, offset: int, *change: *Change) -> View | None:
-        """The state after `change`, if the metadata log has shown another change at this offset; otherwise None."""
+        """The state after `change`, if the metadata log has shown a different one at this offset; otherwise None."""
         if offset not in self._in_log or self._in_log[offset][1] == change:
             return None
         epoch = self._in_log[offset][0]
@@ -99,9 +99,9 @@ class Controller:
         return self.answers(recorded, self._logged_epoch)
 
     def position_of(self, view: View) -> int | None:
-        """The smallest partition epoch that can have this state; None if that is not certain.
+        """The smallest partition epoch that can have this state; None if the traffic does not determine it.
 
-        Each change alters the state, so the partition epoch before a known one has a different state.
+        Each change alters the state, so the epoch before one that is known to have this state has a different state.
         """
         epochs_of_state = [epoch for epoch, recorded in self._at.items() if recorded.says == view.says]
         for epoch in range(min(epochs_of_state, default=0)):
@@ -120,8 +120,8 @@ class Controller:
     def contradicts(self, view: View) -> bool:
         """Whether this view of a broker is wrong, and not only outdated.
 
-        It names another leader for a leader epoch than earlier views did; or the metadata log is recorded, and never
-        had this ISR in the epoch.
+        The view is wrong if earlier views name a different leader for its leader epoch; or if the metadata log is
+        recorded, and never had the view's ISR in that epoch.
         """
         same = [earlier for earlier in self.views if earlier.leader_epoch == view.leader_epoch]
         if view.leader != NO_LEADER and {earlier.leader for earlier in same} - {NO_LEADER, view.leader}:

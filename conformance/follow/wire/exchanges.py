@@ -38,8 +38,8 @@ class Entry:
 
 @dataclass(frozen=True)
 class FetchRequest:
-    """A fetch from `offset` on; `follower` is None for a consumer; an epoch that the client does not give is -1. A
-    follower's log ends at this offset, with a record of `last_epoch`."""
+    """A fetch from `offset` on, by a follower or (`follower` is None) a consumer; an epoch that the client does not
+    give is -1. A follower's log ends at `offset`, and its last record is of `last_epoch`."""
 
     follower: int | None
     offset: int
@@ -49,8 +49,8 @@ class FetchRequest:
 
 @dataclass(frozen=True)
 class FetchAnswer:
-    """The high watermark that a broker answers with, and the records in this answer. `diverging_end` is the offset to
-    which the follower has to truncate first, or None."""
+    """The high watermark and the records in a broker's answer to a fetch. `diverging_end` is the offset to which the
+    follower has to truncate its log before it can append, or None."""
 
     high_watermark: int
     entries: tuple[Entry, ...]
@@ -71,7 +71,7 @@ class Sessions:
         self._sessions: dict[tuple[str, int | None], _Session] = {}
 
     def ask(self, line: Message) -> FetchRequest | None:
-        """The partition's fetch in a request, or else earlier in its session; None: nowhere. Raises UnreadableError."""
+        """The partition's fetch in a request, or else the last in its session; or else None. Raises UnreadableError."""
         body, key = line.body, (line.client, line.broker)
         if "topics" not in body:
             return None
@@ -130,7 +130,7 @@ def entries_of(batches: list[Mapping[str, Any]]) -> tuple[Entry, ...]:
 
 
 def spelled(offset: int, value: Any, *, is_control: bool) -> str:
-    """The name of a record in observations: its value, or, for a marker, a name made of its offset."""
+    """The name of a record in observations: its value or, for a marker, a name that contains the marker's offset."""
     if is_control:
         return f"{MARKER}{offset})"
     return NULL if value is None else value if isinstance(value, str) else f"({value})"
@@ -138,7 +138,7 @@ def spelled(offset: int, value: Any, *, is_control: bool) -> str:
 
 @dataclass
 class Pending:
-    """Details of the requests without a response yet, if their response can only be understood with these details."""
+    """Details of the requests that have no response yet; the responses can only be understood with these details."""
 
     most: int = 10_000
     _kept: dict[tuple[str, int | None, int], Any] = field(default_factory=dict)
@@ -154,7 +154,7 @@ class Pending:
         return self._kept.get(line.exchange)
 
     def pop(self, line: Message) -> Any:
-        """Return the details of the request that this response belongs to, or None, and forget them."""
+        """Return and forget the details of the request that this response answers; None if there are no details."""
         return self._kept.pop(line.exchange, None)
 
 
@@ -177,7 +177,7 @@ class Produced:
 
     @property
     def copies(self) -> int:
-        """At most how many copies logs hold: one per resent record without sequence number, unless it was refused."""
+        """At most how many copies logs hold: one for each resent, not refused, record without sequence number."""
         return sum(max(0, attempts - self._sent[value]) for value, attempts in self._attempts.items())
 
     def refused(self, records: Sequence[SentRecord]) -> None:
@@ -189,7 +189,7 @@ class Produced:
         return {offset for offset in self._acked.get(value, ()) if offset is not None}
 
     def sends(self, records: Sequence[SentRecord]) -> list[str]:
-        """Note the records of a request; return the values of those not sent before. Raises UnreadableError."""
+        """Note the records of a request; return the values of the records not sent before. Raises UnreadableError."""
         new: list[str] = []
         for value, number in records:
             if self._is_another(value, number) or (number is None and value in new):
@@ -260,11 +260,11 @@ class KnownLogs:
             self._held[broker][entry.offset] = (entry.value, entry.epoch)
 
     def offer(self, follower: int, entries: tuple[Entry, ...]) -> None:
-        """Note that an answer with these records is in flight to a follower."""
+        """Note that an answer with these records is in flight to a follower, which may append the records."""
         self._offered[follower] = entries
 
     def truncate(self, broker: int, end: int) -> None:
-        """Forget the records of a broker from this offset on."""
+        """Forget the records of the broker's log from the offset `end` on."""
         held = self._held[broker]
         for offset in [offset for offset in held if offset >= end]:
             del held[offset]

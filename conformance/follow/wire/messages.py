@@ -87,7 +87,7 @@ class Happening:
 
 
 def is_wire(path: Path, content: bytes | None = None) -> bool:
-    """Whether a file is a wire recording: its first line that is not a fault has a kind of wire recordings."""
+    """Whether a file is a wire recording: its first line, apart from faults of brokers, is a message or a client's."""
     for number, line in lines_of(path, content):
         try:
             keys = parsed(line)

@@ -73,7 +73,7 @@ class Assignments:
         self.requests.append((number, replicas))
 
     def join(self, other: Assignments) -> None:
-        """Add `other`, the replicas in messages that name the topic by its id."""
+        """Add `other`: what the messages show that name the partition's topic by id instead of by name."""
         self.shown = sorted(self.shown + other.shown)
         self.requests = sorted(self.requests + other.requests, key=lambda request: request[0])
 
@@ -90,7 +90,7 @@ class Assignments:
         return replicas if first_request is None or line < first_request else ()
 
     def preferred_before(self, number: int) -> int | None:
-        """The preferred leader according to the lines before line `number`; None: they show no replicas."""
+        """The preferred leader according to the lines before line `number`; None if those lines show no replicas."""
         named = [(at, replicas[0]) for at, replicas in (*self.shown, *self.requests) if replicas and at < number]
         return max(named)[1] if named else None
 
@@ -108,7 +108,7 @@ class Assignments:
         return requests
 
     def reordered(self) -> Iterator[int]:
-        """The lines that request only another order of the replicas, or show another order that no request explains."""
+        """The lines that request only a new order of the same replicas, or show one that no request explains."""
         for number, target in self.requests:
             current = self._current_before(number)
             if target is not None and current and set(target) == set(current) and target != current:
@@ -148,7 +148,7 @@ class Elections:
         self.leaders.setdefault(epoch, (leader, number))
 
     def join(self, other: Elections) -> None:
-        """Add `other`, the leaders in messages that name the topic by its id; these messages show no replicas."""
+        """Add `other`: the leaders in messages that name the topic by id; these messages show no replicas."""
         for epoch, leader in other.leaders.items():
             self.leaders[epoch] = min(leader, self.leaders.get(epoch, leader), key=lambda entry: entry[1])
 
@@ -179,8 +179,8 @@ LATE_HEARTBEATS = 1
 
 @dataclass
 class Ending:
-    """Finds the shutdown of the brokers at the end of a recording. `_away` are brokers that have asked to be shut down,
-    or are being shut down, and did not come back; a broker asks repeatedly."""
+    """Finds the shutdown of the brokers at the end of a recording. `_away` are the brokers that have asked, perhaps
+    repeatedly, to be shut down, or were stopped, and have not come back."""
 
     _at: int | None = None
     _is_told: bool = False
@@ -193,7 +193,7 @@ class Ending:
         return None if self._heartbeats and not self._is_told else self._at
 
     def hear(self, line: Happening) -> None:
-        """Note what a person did or saw."""
+        """Note whether this line of a person or client shows a shutdown, or that the cluster goes on."""
         broker: Any = line.keys.get("broker")
         if line.what in FAULTS:
             self._goes_on()
@@ -207,7 +207,7 @@ class Ending:
             self._at, self._is_told = self._at or line.number, True
 
     def see(self, line: Message) -> None:
-        """Note what a message shows. Raises UnreadableError."""
+        """Note whether this message shows a shutdown, or that the cluster goes on. Raises UnreadableError."""
         if line.api == "Produce" or (line.api == "BrokerRegistration" and line.is_request):
             self._goes_on()
             self._returns(line.body.get("broker_id"))
@@ -274,7 +274,7 @@ class Partition:
     """The smallest offset at which a follower fetches."""
 
     def join(self, other: Partition) -> None:
-        """Add what is shown of the partition by the messages that name its topic by the topic's id."""
+        """Add `other`: what the messages that name the partition's topic by id show of the partition."""
         self.replicas = _united(self.replicas, other.replicas)
         self.fetching = _united(self.fetching, other.fetching)
         self.acks |= other.acks
@@ -303,14 +303,14 @@ class Topic:
     """Some of the records that brokers answer with."""
 
     def join(self, other: Topic) -> None:
-        """Add what is shown of the topic by the messages that name it by its id."""
+        """Add `other`: what the messages that name the topic by id show of the topic."""
         for index, partition in other.partitions.items():
             self.partitions[index].join(partition)
 
 
 @dataclass
 class Survey:
-    """The partition that a recording is about, and its settings; None where the recording does not show them."""
+    """The partition that a recording is about, and its settings; a setting that the recording does not show is None."""
 
     topic: str | None = None
     topic_id: str | None = None
@@ -527,7 +527,7 @@ def _take_fetch(survey: Survey, line: Message, broker: int) -> None:
 
 
 def asked_in(partition: Mapping[str, Any]) -> tuple[int, ...] | None:
-    """The replicas in a reassignment request; None: it cancels the reassignment. Raises UnreadableError."""
+    """The replicas in a reassignment request; None if the request cancels a reassignment. Raises UnreadableError."""
     return None if partition.get("replicas") is None else numbers(partition, "replicas")
 
 
@@ -582,8 +582,8 @@ def _topics(survey: Survey, body: Mapping[str, Any], topics: str) -> Iterator[tu
 def _partitions(
     survey: Survey, body: Mapping[str, Any], topics: str, partitions: str
 ) -> Iterator[tuple[Topic, Partition, Mapping[str, Any]]]:
-    """Yield topic, partition and entry for each entry of a message about a partition of a topic that is not Kafka's
-    own. `topics` and `partitions` are the keys of the lists with the entries."""
+    """Yield topic, partition and entry, for each entry of a message that is about a partition, unless the topic is one
+    of Kafka's own. `topics` and `partitions` are the keys of the lists with the entries."""
     for topic, of_topic in _topics(survey, body, topics):
         for entry in listed(of_topic, partitions):
             yield topic, topic.partitions[_index_of(entry)], entry

@@ -93,8 +93,8 @@ class Reassignments:
         self._pending = Pending()
 
     def before(self, line: Message) -> Iterator[Observation]:
-        """The observations that are due before this line: of changes that no recorded request explains, or that the
-        model does not have."""
+        """The observations to insert before this line: about changes of replicas that no recorded request explains, or
+        that the model does not have."""
         if line.number in self._reordered:
             yield unmodelled(REORDERED, line.api)
         for target in self._unasked.get(line.number, ()):
@@ -113,7 +113,7 @@ class Reassignments:
                 yield {"kind": "fault", "what": REASSIGN, "replicas": replicas}
 
     def answers(self, line: Message) -> Iterator[Observation]:
-        """The observation that the controller took a request, or refused it; none if its answer leaves that open."""
+        """The observation that the controller took a request, or refused it; none if its error leaves both possible."""
         keys: Observation | None = self._pending.pop(line)
         if keys is None:
             return
@@ -125,7 +125,7 @@ class Reassignments:
 
 
 def unmodelled(why: str, event: str) -> Observation:
-    """The remark that an event happens which the model does not have; `why` names the kind of event."""
+    """The remark that an `event` happens, which the model does not have; `why` names the kind of event in words."""
     return {"kind": "note", "what": event, "unmodelled": why}
 
 
@@ -466,7 +466,7 @@ class Traffic:
                     yield from self._applied(line.broker, before, view, partition)
 
     def _applied(self, broker: int, before: Shown | None, view: View, partition: Any) -> Iterator[Observation]:
-        """The observation that a broker has applied a state: it showed that state before, and now shows another state.
+        """The observation that a broker has applied the state that it showed `before`, if it now shows another, `view`.
 
         With KRaft, one thread takes the images of the metadata one after the other: it shows an image to clients, and
         then the partitions apply it (BrokerMetadataPublisher.onMetadataUpdate).
@@ -496,7 +496,7 @@ class Traffic:
             yield {"kind": "fault", "what": ELECT, "unasked": True}
 
     def _is_about_it(self, line: Message) -> bool:
-        """Whether a request names the topic of the partition, or names no topic."""
+        """Whether a request names the recorded partition's topic, or names no topic at all."""
         topics = [topic for key in ("topics", "dirs") for topic in listed(line.body, key)]
         topics = [inner for topic in topics for inner in (listed(topic, "topics") or [topic])]
         return not topics or any(self.survey.is_about(topic) for topic in topics)
@@ -525,8 +525,8 @@ def _waits_until(line: Message) -> float | None:
 
 
 def _has_nothing(line: Message) -> bool:
-    """Whether an answer to a fetch is empty for every partition, so the broker has waited for the whole time. Kafka:
-    DelayedFetch. A client over its quota gets an empty answer at once."""
+    """Whether an answer to a fetch is empty for every partition because the broker has waited for the whole `max_wait`.
+    Kafka: DelayedFetch. A client over its quota gets an empty answer at once, with a `throttle_time` above 0."""
     return line.body.get("responses") == [] and line.body.get("throttle_time") == 0
 
 
