@@ -210,7 +210,7 @@ def has_epoch(s, replica, epoch):
 
 
 def first_difference(s, replica, leader):
-    """The offset to which a follower has to truncate: its log end offset if the logs agree.
+    """The offset to which `replica`, a follower, has to truncate its log: the log end offset if the logs agree.
 
     Kafka needs several rounds if several epochs differ (KIP-595); here one is enough.
     """
@@ -357,8 +357,8 @@ def epoch_start_offset(s):
 
 @action(shows="{follower}")
 def leader_expands_isr(s, follower: Replica):
-    """The leader adds a follower that has received the response to its fetch, with the log start. No condition requires
-    the follower's epochs and producer state to be complete.
+    """The leader adds to the ISR a follower that has learned the log start from a response to its fetch. No condition
+    requires the follower's epochs and producer state to be complete.
 
     Kafka: Partition.maybeExpandIsr, isFollowerInSync: a fetch at the high watermark and in the leader's epoch or later.
     """
@@ -504,7 +504,7 @@ def is_remote(s, segment):
 
 
 def has_some_epoch(s, replica, segment):
-    """The epoch cache has an epoch of this remote segment: listRemoteLogSegments(epoch) finds it."""
+    """The replica's epoch cache has an epoch of `segment`, so listRemoteLogSegments(epoch) finds the segment."""
     return any(
         has_epoch(s, replica, s.committed_epoch[offset])
         for offset in range(s.log_size)
@@ -528,8 +528,8 @@ def highest_remote_offset(s, replica):
 
 
 def found_log_start_offset(s, replica):
-    """RemoteLogManager.findLogStartOffset: the start of the first remote segment that has an epoch of the cache;
-    without such a segment, the local log start offset."""
+    """RemoteLogManager.findLogStartOffset: the start of the first remote segment that has an epoch of the replica's
+    epoch cache; the local log start offset if there is no such segment."""
     return min(
         (
             segment * s.segment_size
@@ -578,7 +578,7 @@ def leader_uploads_segment(s):
 
 @action(shows="{follower}")
 def follower_learns_remote_end(s, follower: Replica):
-    """A follower learns up to which offset segments are uploaded. RLMFollowerTask does this every
+    """A follower sets its highest remote offset from the remote log metadata. RLMFollowerTask does this every
     remote.log.manager.task.interval.ms (30 s)."""
     require(follower != s.leader)
     require(highest_remote_offset(s, follower) > s.highest_offset_in_remote_storage[follower])
@@ -604,7 +604,7 @@ def replica_deletes_local_segment(s, replica: Replica):
 
 
 def seeded_offset(s):
-    """highestOffsetInRemoteStorage, as retention uses it (RLMExpirationTask.maybeSeedHighestOffsetInRemoteStorage)."""
+    """The highest remote offset that retention uses (RLMExpirationTask.maybeSeedHighestOffsetInRemoteStorage)."""
     if s.SEEDING == Seeding.ALWAYS or (
         s.SEEDING == Seeding.IF_UNKNOWN and s.highest_offset_in_remote_storage[s.leader] == NONE
     ):
@@ -628,7 +628,8 @@ def only_local_size(s, highest_offset):
 
 
 def is_in_lineage(s, segment):
-    """The leader knows the segment's last epoch (RemoteLogManager.isRemoteSegmentWithinLeaderEpochs)."""
+    """`segment` is remote, ends within the leader's log, and its last epoch is in the leader's epoch cache
+    (RemoteLogManager.isRemoteSegmentWithinLeaderEpochs)."""
     return (
         is_remote(s, segment)
         and end_of(s, segment) <= s.log_end_offset[s.leader]
@@ -637,7 +638,7 @@ def is_in_lineage(s, segment):
 
 
 def earliest_epoch_from(s, first_offset):
-    """The earliest epoch in the leader's epoch cache from this offset on; without an entry, the leader's own epoch."""
+    """The earliest epoch in the leader's epoch cache from `first_offset` on; the leader's own epoch if it has none."""
     return min(
         (
             s.epoch_cache[s.leader][offset]
@@ -669,7 +670,7 @@ def remote_size(s):
 
 
 def size_breaching_segments(s):
-    """How many segments retention by size deletes: as many as possible, as long as retention.bytes remain."""
+    """The number of segments that retention by size deletes: as many as possible while retention.bytes remain."""
     return max(0, only_local_size(s, seeded_offset(s)) + remote_size(s) - s.retention_size) // s.segment_size
 
 
@@ -697,8 +698,8 @@ def retained_from(s):
 
 
 def is_unreferenced(s, segment, new_log_start_offset):
-    """All epochs of the segment are before the first epoch that the leader knows. Kafka: RemoteLogRetentionHandler
-    .deleteLogSegmentsDueToLeaderEpochCacheTruncation."""
+    """All epochs of `segment` are before the first epoch that the leader's epoch cache has from `new_log_start_offset`
+    on. Kafka: RemoteLogRetentionHandler.deleteLogSegmentsDueToLeaderEpochCacheTruncation."""
     return (
         is_remote(s, segment)
         and s.committed_epoch[end_of(s, segment) - 1] < earliest_epoch_from(s, new_log_start_offset)
@@ -708,8 +709,8 @@ def is_unreferenced(s, segment, new_log_start_offset):
 
 @action
 def leader_expires_segments(s):
-    """The leader deletes the remote segments that retention no longer keeps. A log start beyond the high watermark
-    raises an exception, and the task tries again."""
+    """The leader deletes the remote segments that retention no longer keeps. If the new log start is above the high
+    watermark, Kafka throws an exception, and the task tries again."""
     require(any(is_remote(s, segment) for segment in Segment))
     require(retained_from(s) <= s.high_watermark[s.leader])
     new_log_start_offset = max(retained_from(s), s.log_start_offset[s.leader])
@@ -842,7 +843,7 @@ def producer_state_covers_the_log(s):
 
 @always_possible
 def every_replica_can_return(s):
-    """From every state, all replicas can be in the ISR again."""
+    """From every state, a state can be reached in which all replicas are in the ISR."""
     return all(s.isr[replica] for replica in range(s.brokers))
 
 
@@ -874,7 +875,7 @@ def a_follower_builds_its_state(before, after, taken):
 
 @sometimes(applies=lambda c: c.elections > 0)
 def a_built_follower_leads(s):
-    """The leader has never had the first records of the partition, but knows their epochs."""
+    """The leader never had the partition's first records in its log, but its epoch cache has their epochs."""
     return (
         s.restarts_so_far == 0
         and s.log_start_offset[s.leader] == 0

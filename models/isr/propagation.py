@@ -2,7 +2,7 @@
 
 One partition. Its leader writes the ISR to ZooKeeper, by a conditional write, and notes that it has news. Every 2.5
 seconds a thread of the leader's broker checks whether to notify the controller: if the ISR has not changed for five
-seconds, or no notification was sent for a minute (KAFKA-2406, KAFKA-2722). The thread writes it to ZooKeeper; the
+seconds, or no notification was sent for a minute (KAFKA-2406, KAFKA-2722), it writes one to ZooKeeper. The
 controller, which watches, reads the ISR again, sends it to all brokers (UpdateMetadata), and deletes the notification.
 A controller can fail between any two of these steps. Its successor first deletes all notifications, then reads the ISR
 and sends it.
@@ -173,7 +173,7 @@ def forget_what_was_read(s):
 
 @action(fair=True)
 def controller_reads_isr(s):
-    """The controller reads the notifications, and then the ISR. A later notification fires the watch again."""
+    """The controller reads the notifications, then the ISR. A later notification fires the controller's watch again."""
     require(s.controller == Controller.WATCHES)
     require(s.notification)
     s.notification = False
@@ -331,13 +331,13 @@ def is_at_rest(s):
 
 @always
 def nothing_is_lost(s):
-    """Where no message is on its way, every broker shows the ISR as it is, also after a controller has failed."""
+    """When all changes are reported, and no message is on its way, every broker shows the ISR as it is in ZooKeeper."""
     return not is_at_rest(s) or not some_broker_is_behind(s)
 
 
 @always_step
 def notifications_are_apart(before, after, taken):
-    """However often the ISR changes, a notification comes at least `quiet_ticks + 1` ticks after the one before."""
+    """However often the ISR changes, at least `quiet_ticks + 1` ticks pass between one notification and the next."""
     is_written = taken == thread_runs and before.has_news and not after.has_news
     return not is_written or before.ticks_since_notification > before.quiet_ticks
 

@@ -57,7 +57,7 @@ def cut_off_leader_resigns(s):
 
 
 def could_lead(s, voter):
-    """The voter reaches a majority of voters that may vote for its log."""
+    """`voter` can exchange messages with voters that may vote for its log and, with `voter` itself, are a majority."""
     return is_majority(
         s,
         sum(

@@ -76,7 +76,7 @@ def can_roll_back(s, i, j):
 
 
 def agree_on(s, me, length):
-    """The number of servers whose entry number `length` has the same term as that of `me`."""
+    """The number of servers whose last entry of their first `length` entries has the same term as that of `me`."""
     return sum(
         1 for node in Server if s.log_length[node] >= length and s.log[node][length - 1] == s.log[me][length - 1]
     )
@@ -102,7 +102,7 @@ def knows_less(s, i, j):
 
 @action(shows="{i} from {j}")
 def append_oplog(s, i: Server, j: Server):
-    """A server appends the next entry of a log that continues its own, even if it is the leader."""
+    """Server `i` appends the next entry of the log of `j`, which continues its own log. The leader can do so, too."""
     require(continues(s, j, i))
     s.log[i][s.log_length[i]] = s.log[j][s.log_length[i]]
     s.log_length[i] += 1
@@ -144,7 +144,7 @@ def advance_commit_point(s, i: Server):
 
 @action(shows="{i} from {j}")
 def learn_commit_point(s, i: Server, j: Server):
-    """A server learns a later commit point."""
+    """Server `i` learns the commit point of `j`, which is later than its own."""
     require(knows_less(s, i, j))
     require(not s.LEARNS_FROM_SYNC_SOURCE or continues(s, j, i))
     s.commit_term[i] = s.commit_term[j]
