@@ -45,8 +45,8 @@ from isrcheck.models.language.model import assemble
 class Seeding(IntEnum):
     """SEEDING: what the leader's retention does about highestOffsetInRemoteStorage before it adds up sizes.
 
-    NEVER: it takes the value as it is, -1 in a log that was just loaded. IF_UNKNOWN: if the value is -1, it takes the
-    value from the remote log metadata (KAFKA-20732). ALWAYS: it does so each time, so that no old value is used.
+    NEVER: it uses the value as it is, -1 in a log that was just loaded. IF_UNKNOWN: if the value is -1, it reads a new
+    one from the remote log metadata (KAFKA-20732). ALWAYS: it reads a new one each time, so that no old one is used.
     """
 
     NEVER = 0
@@ -407,7 +407,7 @@ def truncate_for_remote_state(s, follower, start_offset):
 
 
 def restore_epochs(s, follower, segment, start_offset):
-    """Take from the segment's index the epochs that its uploader knew. Kafka: LeaderEpochFileCache.assign."""
+    """Restore the epoch cache below `start_offset` from the segment's index. Kafka: LeaderEpochFileCache.assign."""
     for offset in range(s.log_size):
         if offset < start_offset and offset >= s.remote_epochs_from[segment] and offset >= s.log_start_offset[follower]:
             s.epoch_cache[follower][offset] = s.committed_epoch[offset]
@@ -587,7 +587,7 @@ def follower_learns_remote_end(s, follower: Replica):
 
 @action(shows="{replica}")
 def replica_deletes_local_segment(s, replica: Replica):
-    """Local retention (local.retention.ms, local.retention.bytes) deletes what the replica knows to be uploaded.
+    """Local retention (local.retention.ms, local.retention.bytes) deletes a segment below the highest remote offset.
 
     Kafka: UnifiedLog.deletableSegments, incrementStartOffset.
     """
@@ -675,8 +675,8 @@ def size_breaching_segments(s):
 
 
 def breaches_size(s, segment):
-    """RemoteLogRetentionHandler.isSegmentBreachedByRetentionSize: the segment is one of the oldest valid segments, of
-    which `size_breaching_segments` are to be deleted."""
+    """RemoteLogRetentionHandler.isSegmentBreachedByRetentionSize: `segment` is to be deleted, being one of the first
+    `size_breaching_segments` segments in the leader's lineage that are not below the log start."""
     return (
         is_in_lineage(s, segment)
         and not is_below_log_start(s, segment)

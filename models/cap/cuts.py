@@ -241,8 +241,7 @@ def client_writes_in_vain(s, client: Client, broker: Replica):
 
 @action(fair="follower")
 def follower_fetches(s, leader: Replica, follower: Replica):
-    """The follower drops entries that the leader lacks, appends the leader's next entry, and adopts its high watermark.
-    """
+    """The follower drops entries that the leader lacks, appends the leader's next one, and takes its high watermark."""
     require(follows(s, follower, leader))
     require(
         common_end(s, leader, follower) < s.log_end_offset[leader]

@@ -10,8 +10,8 @@ Kafka: CoordinatorRuntime, CoordinatorPartitionWriter, CoordinatorLoaderImpl (KI
 
 Left out: the replication itself, which the model `kafka` has. Here every replica stays in the ISR, so that each of them
 may be elected, and holds what is committed; in one step, a follower cuts its log where the leader's log differs.
-Also left out: several groups of a partition; transactional offset commits; records of different operations in one
-operation's batch that does not fit (non-atomic writes); read operations; expiry and compaction; an operation that fails
+Also left out: several groups of a partition; transactional offset commits; an operation whose records do not fit into
+one batch and go into several (non-atomic writes); read operations; expiry and compaction; an operation that fails
 after it has changed the state (its own callback reverts that); errors of an append other than NOT_LEADER_OR_FOLLOWER;
 an unloading that fails (KAFKA-20115); a client that repeats a failed request (that is another write).
 """
@@ -261,7 +261,7 @@ def append_batch(s, broker):
 
 
 def revert_batch(s, broker):
-    """A flush has failed: the batch's writes get FAILED, and are undone. Kafka: CoordinatorContext.failCurrentBatch."""
+    """A flush has failed: its writes are answered FAILED and undone. Kafka: CoordinatorContext.failCurrentBatch."""
     for write in range(s.writes):
         if s.batch[broker][write]:
             s.answer[write] = Answer.FAILED

@@ -49,9 +49,8 @@ def has_stale_epoch(s, partition):
 
 
 def accepts_new_batch(s, partition):
-    """The producer may send a new batch to `partition`: no batch of this partition waits to be sent again, or is still
-    unfinished in an epoch before the producer's, and no sequence number of the partition is unresolved.
-    Kafka: RecordAccumulator.shouldStopDrainBatchesForPartition."""
+    """The producer may send a new batch to `partition`, of which no batch waits to be sent again or is unfinished in an
+    older epoch, and no sequence is unresolved. Kafka: RecordAccumulator.shouldStopDrainBatchesForPartition."""
     return (
         s.next_batch < s.batches
         and in_flight(s, partition) < s.max_in_flight_requests_per_connection

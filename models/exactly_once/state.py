@@ -41,7 +41,7 @@ from isrcheck.models.language import (
 class Retries(IntEnum):
     """`retries`: none (the default up to 2.0), or as many as fit into delivery.timeout.ms (2147483647, since 2.1).
 
-    A finite number is left out: after so many retries a batch fails, its number neither taken back nor unresolved.
+    A finite number is left out: then, a batch fails, and its sequence number is neither taken back nor unresolved.
     """
 
     NONE = 0

@@ -105,8 +105,8 @@ def leader_changes_isr(s, follower: Follower, watched: Watched):
     """The follower falls behind and leaves the ISR, or has caught up and rejoins it.
 
     The write names the version that the leader knows. If the controller has written since, the write fails, and nothing
-    changes until the leader gets the controller's request. Here the leader always gets it; KAFKA-2729 is about a case
-    in which it does not.
+    changes until the leader gets the controller's request. Here the leader always gets this request; KAFKA-2729 is
+    about a case in which the leader does not get it.
     """
     require(s.leader_has_version)
     require(watched == 0 or not s.is_measured)

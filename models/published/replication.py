@@ -76,7 +76,7 @@ def is_true_leader(s, r):
 
 
 def is_caught_up_to(s, leader, follower, end_offset):
-    """The follower holds an entry wherever the leader does below `end_offset`; the entries are not compared."""
+    """Leader and follower hold an entry just below `end_offset`, unless it is 0; these entries are not compared."""
     return follows(s, follower, leader) and (
         end_offset == 0 or (has_entry(s, leader, end_offset - 1) and has_entry(s, follower, end_offset - 1))
     )
@@ -216,7 +216,7 @@ def epochs_are_used_up(s):
 
 @always
 def weak_isr(s):
-    """Every ISR member, in the view of a presumed leader, holds all entries below this leader's high watermark."""
+    """Every member of a presumed leader's view of the ISR holds everything that this leader has exposed."""
     return all(
         same_entry(s, a, b, offset)
         for a in range(s.replicas)

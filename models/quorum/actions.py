@@ -161,7 +161,7 @@ def leader_appends(s, leader: Voter):
 
 @action
 def replica_restarts(s, replica: Replica):
-    """A crash and a restart, as one step: a replica that is down differs in nothing from one that takes no step."""
+    """A crash and a restart, as one step: while it is down, a replica takes no step, as any replica may for a time."""
     require(s.restarts_so_far < s.restarts)
     become_follower(s, replica, s.epoch[replica], NONE)
     s.high_watermark[replica] = 0

@@ -106,7 +106,7 @@ def is_kept_by(s, leader, r):
 
 
 def is_healthy(s, leader):
-    """`leader` leads, and is_kept_by(`leader`) holds for a majority of the voters, `leader` included."""
+    """`leader` leads, and a majority of the voters, itself included, follow it and can exchange messages with it."""
     return is_leader(s, leader) and is_majority(s, sum(1 for v in Voter if is_kept_by(s, leader, v)))
 
 

@@ -34,8 +34,7 @@ def epoch_before(s, r, end_offset):
 def is_diverging(s, leader, follower):
     """The last fetched epoch and the fetch offset do not fit into the leader's log.
 
-    The leader's log lacks the last fetched epoch, or this epoch ends there before the fetch offset.
-    Kafka: validateFetchOffsetAndEpoch.
+    The log lacks this epoch, or this epoch ends in the log before this offset. Kafka: validateFetchOffsetAndEpoch.
     """
     return (
         epoch_before(s, leader, end_offset_for_epoch(s, leader, last_epoch(s, follower))) != last_epoch(s, follower)

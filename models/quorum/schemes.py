@@ -122,8 +122,8 @@ def is_majority(s, count):
 
 @action
 def leader_appends(s):
-    """The leader appends the record. Copies that are left of an earlier attempt, with another leader, are older than
-    this write and do not count."""
+    """The leader appends the record. Copies left from an earlier attempt, under an earlier leader, are older than this
+    write and do not count."""
     require(s.leader == Leader.LACKS)
     require(not s.acknowledged)
     s.leader = Leader.HOLDS

@@ -170,7 +170,7 @@ def is_majority(s, count):
 
 
 def follows(s, follower, leader):
-    """The follower knows this leader of its epoch (a leader follows itself); messages need not pass between the two."""
+    """`follower` has the epoch of `leader`, and regards it as its leader (as a leader does itself), even if cut off."""
     return s.leader[follower] == leader and s.epoch[follower] == s.epoch[leader]
 
 
@@ -293,7 +293,7 @@ def committed_end_offset(s, leader):
 
 
 def commit(s, leader, end_offset):
-    """Raise the leader's high watermark to `end_offset`: the records below it are acknowledged to their clients.
+    """Raise the leader's high watermark to `end_offset`: the clients' records below it count as acknowledged.
 
     A client that wrote to an earlier leader gets no answer from this leader; but the client may find the record in the
     log, so the record counts as acknowledged.

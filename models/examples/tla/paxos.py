@@ -97,7 +97,7 @@ def voted_last(s, quorum, ballot, acceptor):
 
 @action(shows="{value} in ballot {ballot}, quorum without {quorum}, witness {witness}")
 def phase_2a(s, ballot: Ballot, value: Value, quorum: Quorum, witness: Witness):
-    """The ballot's leader asks for votes: for the last value voted in `quorum`, or any value if nobody there voted."""
+    """The ballot's leader asks for votes for the value of the last vote in `quorum` or, if it has no vote, for any."""
     require(not any(s.sent_2a[ballot][v] for v in range(s.values)))
     require(all(s.sent_1b[a][ballot] for a in range(s.acceptors) if a != quorum))
     require(

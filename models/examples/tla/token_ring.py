@@ -73,7 +73,7 @@ def pass_token(s, node: Node):
 
 
 def unique_token(s):
-    """There is exactly one token: the first counters are equal, and all others, if any, have the preceding value."""
+    """There is exactly one token: the first counters are equal; the others, if any, are one less than these (mod M)."""
     return any(
         all(
             s.counter[node] == s.counter[0] if node < first else next_value(s, s.counter[node]) == s.counter[0]

@@ -377,7 +377,7 @@ def committed_end(s, b, end):
 
 
 def advance_high_watermark(s, b, old, new):
-    """Acknowledge the records that become committed. Consumers read those above the highest high watermark so far."""
+    """Raise the high watermark to `new`: acknowledge the records from `old` on; consumers read those not yet read."""
     s.high_watermark[b] = new
     for offset in Offset:
         if old <= offset and offset < new:
@@ -390,7 +390,7 @@ def advance_high_watermark(s, b, old, new):
 
 
 def maybe_advance_high_watermark(s, b, end):
-    """Raise the high watermark if the ISR has the minimum size; if not, the leader may not know who can be elected."""
+    """Raise the high watermark if the ISR has the minimum size; below it, a leader may not know who can be elected."""
     if committed_end(s, b, end) > s.high_watermark[b] and isr_size(s, s.known_epoch[b]) >= s.min_isr:
         advance_high_watermark(s, b, s.high_watermark[b], committed_end(s, b, end))
 
@@ -710,7 +710,7 @@ def answer_divergence(s, leader, follower):
 
 
 def answer_records(s, leader, follower):
-    """The leader notes how far the follower is, and sends the next record, if there is one."""
+    """The leader notes the fetch offset as the follower's log end, and sends the record at this offset, if any."""
     s.follower_end[leader][follower] = s.sent_offset[follower][leader]
     s.follower_epoch[leader][follower] = s.sent_broker_epoch[follower][leader]
     maybe_advance_high_watermark(s, leader, s.log_end[leader])
@@ -723,7 +723,7 @@ def answer_records(s, leader, follower):
 
 @action(shows="{leader} to {follower}")
 def leader_answers_fetch(s, leader: Broker, follower: Broker):
-    """ReceiveFetchRequest: the leader receives a fetch, and answers it."""
+    """ReceiveFetchRequest: the leader answers a fetch request with an error, a diverging epoch, or records."""
     require(s.fetch[follower][leader] == Fetch.REQUEST)
     require(s.status[leader] == Status.RUNNING)
     if s.role[leader] != Role.LEADER or known_leader_epoch(s, leader) != s.sent_leader_epoch[follower][leader]:
@@ -962,7 +962,7 @@ def controller_registers(s, start: Start, candidate: Broker):
 
 
 def is_eligible(s, epoch, isr, incarnations, leader, member):
-    """`member` is not in the proposed ISR, or may be: it is not fenced and, if added, has its present broker epoch."""
+    """`member` is not in the proposed ISR, or may be: not fenced and, if added, it has fetched in its incarnation."""
     return not is_in(isr, member) or (
         s.is_unfenced[member]
         and (
@@ -975,7 +975,7 @@ def is_eligible(s, epoch, isr, incarnations, leader, member):
 
 
 def is_from_the_leader(s, epoch):
-    """The request of `epoch` is the present leader's, with its present broker epoch; `epoch` is the partition's."""
+    """The request is of the partition's present epoch, and of the present leader with its present broker epoch."""
     return (
         epoch == s.partition_epoch
         and leader_of(s) != NONE
@@ -1010,7 +1010,7 @@ def controller_changes_isr(s, epoch: PartitionEpoch, isr: IsrNumber, incarnation
 
 
 def refuse_pending(s, b):
-    """Producers of records that are not committed yet get an error."""
+    """The producers of those records in the log of `b` that are not committed yet get an error."""
     for offset in Offset:
         if (
             s.high_watermark[b] <= offset
@@ -1189,7 +1189,7 @@ def has_superset(s, b):
 
 @always
 def replication_quorum_superset(s):
-    """ReplicationQuorumSupersetProperty: the leader waits for every broker that can be elected."""
+    """ReplicationQuorumSupersetProperty: the leader's maximal ISR, if not too small, has all that can be elected."""
     return all(
         not is_current_leader(s, b)
         or (

@@ -78,7 +78,7 @@ def is_safe_at(s, ballot, value):
 
 
 def shows_safe(s, quorum, ballot, last):
-    """All in the quorum are at the ballot or later, and nobody there voted between `last` and the ballot."""
+    """The acceptors of `quorum` are at `ballot` or later, and voted in no ballot between `last` and `ballot`."""
     return all(
         s.max_ballot[a] >= ballot and all(s.vote[a][b] == NONE for b in Ballot if last < b and b < ballot)
         for a in Acceptor
