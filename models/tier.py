@@ -453,7 +453,7 @@ def follower_fails_to_fetch_producer_snapshot(s, follower: Replica):
 
 
 def begin_anew(s, follower):
-    """Reset the state that a follower's restart forgets."""
+    """Reset what a restart of `follower` forgets: the offset of a failed fetch, and the highest remote offset."""
     s.retry_offset[follower] = NONE
     s.highest_offset_in_remote_storage[follower] = NONE
 
@@ -544,8 +544,8 @@ def found_log_start_offset(s, replica):
 def leader_begins_to_copy(s):
     """The first run of a new leader's copy task derives log start and highest remote offset from the leader's epochs.
 
-    Kafka: RLMCopyTask.maybeUpdateLogStartOffsetOnBecomingLeader, maybeUpdateCopiedOffset. A log start beyond the high
-    watermark throws, and the task tries again.
+    Kafka: RLMCopyTask.maybeUpdateLogStartOffsetOnBecomingLeader, maybeUpdateCopiedOffset. If the log start is above the
+    high watermark, Kafka throws an exception, and the task tries again.
     """
     require(not s.copy_task_has_begun)
     require(found_log_start_offset(s, s.leader) <= s.high_watermark[s.leader])

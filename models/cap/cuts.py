@@ -368,7 +368,7 @@ def broker_learns_leader(s, broker: Replica):
 
 @action
 def client_reads(s, client: Client, broker: Replica):
-    """The client reads a broker's records below its high watermark; the broker leads, unless FOLLOWER_READS is on."""
+    """A client reads a broker's records below its high watermark: with FOLLOWER_READS any broker's, else a leader's."""
     require(reaches(s, client, broker))
     require(s.leads[broker] or s.FOLLOWER_READS)
     s.misses_acknowledged = any(s.is_acknowledged[r] and not is_shown(s, broker, r) for r in range(s.records))
@@ -447,7 +447,7 @@ def some_request_waits(s):
 
 @leads_to(when=some_request_waits)
 def requests_are_answered(s):
-    """A leader that reaches its whole ISR and the client eventually acknowledges the write, also during a cut."""
+    """A leader that no cut separates from its ISR and the client eventually acknowledges the client's write."""
     return not some_request_waits(s)
 
 

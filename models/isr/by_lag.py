@@ -2,7 +2,7 @@
 
 A leader and one follower; nobody else is in the ISR. A tick is the time between two fetches of the follower.
 Each fetch takes at most `fetch_size` records, and tells the leader how far the follower's log went before it. The
-leader looks every `check_ticks` whether the follower is to leave the ISR; a fetch that has everything lets it rejoin.
+leader looks every `check_ticks` whether the follower is to leave the ISR; a fetch at the log's end lets it rejoin.
 
 `replica.lag.max.messages` (0.8) counts what the follower lacks: bursts remove a follower that is never late, and its
 next fetch lets it rejoin. `replica.lag.time.max.ms` (alone since 0.9) counts the time since the follower last had

@@ -130,7 +130,7 @@ def leader_gets_leader_and_isr(s):
 
 
 def is_to_be_told(s):
-    """isr-change-propagation has to report changes: no change for five seconds, or no notification for a minute."""
+    """The thread isr-change-propagation has to report: no change for five seconds, or no notification for a minute."""
     return s.has_news and (
         s.ticks_since_change > s.quiet_ticks
         or (s.LATEST_AFTER_A_MINUTE and s.ticks_since_notification > s.latest_ticks)

@@ -46,7 +46,7 @@ def voter_times_out(s, voter: Voter):
 
 
 def would_vote_for(s, voter, prospective):
-    """`voter` is `prospective` itself; or follows no leader, is in no later epoch, and has no newer log (KIP-996).
+    """`voter` is `prospective`, or it follows no leader, is in no later epoch, and its log is not newer (KIP-996).
 
     Left out, of Kafka: a voter that receives a later epoch adopts it; and a follower that has not fetched from its
     leader yet would vote as well.

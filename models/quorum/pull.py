@@ -56,7 +56,7 @@ def leader_learns_of_fetch(s, leader, follower):
 
 @action
 def only_voter_commits(s, leader: Voter):
-    """A leader that is the only voter commits what is in its own log, which is a majority. With more voters, only
+    """A leader that is the only voter commits its whole log, since it alone is a majority. With more voters, only
     fetches raise the high watermark.
 
     Kafka: LeaderState.updateLocalState.

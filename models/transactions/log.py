@@ -172,7 +172,7 @@ def forget_next_id(s):
 
 
 def changes_id(s):
-    """The prepared transaction will take the next producer id at its completion; or the last one has, now complete."""
+    """The prepared transaction will take the next producer id once complete, or the last, complete one has taken it."""
     return (is_prepared(s) and is_highest(s, s.producer_epoch)) or (
         (
             s.transaction_state == TransactionState.COMPLETE_COMMIT

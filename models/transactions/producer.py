@@ -140,7 +140,7 @@ def producer_commits(s, producer: Producer):
 
 
 def was_decided(s, producer, decided):
-    """The producer's last transaction has the outcome `decided`, and the coordinator the epoch after the EndTxn for it.
+    """The producer's last transaction has the outcome `decided`, and the coordinator has the epoch after its EndTxn.
 
     With TV2, the coordinator takes a request for carried out if the coordinator's epoch is the next one after the
     request's (retryOnEpochBump): it cannot tell whether a different request has raised the epoch. After the last epoch

@@ -962,7 +962,7 @@ def controller_registers(s, start: Start, candidate: Broker):
 
 
 def is_eligible(s, epoch, isr, incarnations, leader, member):
-    """`member` is not in the proposed ISR, or may be: not fenced and, if added, it has fetched in its incarnation."""
+    """`member` is not in the proposed ISR, or may be: not fenced and, if added, it has fetched since its last start."""
     return not is_in(isr, member) or (
         s.is_unfenced[member]
         and (

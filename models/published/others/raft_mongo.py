@@ -76,7 +76,7 @@ def can_roll_back(s, i, j):
 
 
 def agree_on(s, me, length):
-    """The number of servers whose entry at place `length`, counted from 1, has the same term as that of `me` there."""
+    """The number of servers whose entry number `length` (from 1) has the same term as entry number `length` of `me`."""
     return sum(
         1 for node in Server if s.log_length[node] >= length and s.log[node][length - 1] == s.log[me][length - 1]
     )

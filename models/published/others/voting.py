@@ -97,7 +97,7 @@ def increase_max_ballot(s, acceptor: Acceptor, ballot: Ballot):
     shows="{acceptor} for {value} in ballot {ballot}, quorum without {quorum}, voted before {votes_end}, by {witness}"
 )
 def vote_for(s, acceptor: Acceptor, ballot: Ballot, value: Value, quorum: Quorum, votes_end: Ballot, witness: Acceptor):
-    """An acceptor votes for `value`, which is safe, if nobody has voted for a different value in `ballot`."""
+    """An acceptor votes for `value` if it is a safe value, and nobody has voted for a different value in `ballot`."""
     require(s.max_ballot[acceptor] <= ballot)
     require(s.vote[acceptor][ballot] == NONE)
     require(all(s.vote[a][ballot] in (NONE, value) for a in Acceptor))
