@@ -587,7 +587,7 @@ def follower_learns_remote_end(s, follower: Replica):
 
 @action(shows="{replica}")
 def replica_deletes_local_segment(s, replica: Replica):
-    """Local retention (local.retention.ms, local.retention.bytes) deletes a segment below the highest remote offset.
+    """Local retention (local.retention.ms, local.retention.bytes) deletes a segment up to the highest remote offset.
 
     Kafka: UnifiedLog.deletableSegments, incrementStartOffset.
     """
@@ -823,7 +823,7 @@ def leader_serves(s, offset):
 
 @always
 def tiered_record_is_readable(s):
-    """The leader serves every record that is acknowledged and inside retention."""
+    """The leader can serve every record that is acknowledged and inside retention to a consumer."""
     return all(leader_serves(s, offset) for offset in range(s.log_size) if is_retained(s, offset))
 
 

@@ -289,7 +289,7 @@ def leader_shrinks_isr(s, leader: Replica, follower: Replica):
 
 
 def epoch_start(s, leader):
-    """The log end of the leader when it was elected."""
+    """The end offset that the leader's log had when the leader was elected."""
     return sum(
         1
         for offset in range(s.log_size)

@@ -170,7 +170,7 @@ def is_majority(s, count):
 
 
 def follows(s, follower, leader):
-    """`follower` has the epoch of `leader`, and has `leader` as leader (a leader has itself); a cut may separate them."""
+    """`follower` has the epoch of `leader`, and `leader` as its leader (a leader has itself); a cut may part them."""
     return s.leader[follower] == leader and s.epoch[follower] == s.epoch[leader]
 
 

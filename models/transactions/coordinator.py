@@ -296,7 +296,7 @@ def coordinator_learns_of_earlier_marker(s, answer: SurvivingAnswer):
 
 
 def awaits_answers(s):
-    """Some partition has yet to answer the marker of the prepared transaction."""
+    """Some partition of the prepared transaction has not answered the coordinator's marker yet."""
     return (
         is_prepared(s)
         and is_idle(s)

@@ -106,7 +106,7 @@ def knows_partition_as_added(s, producer, partition):
 
 @action(shows="{producer} to {partition}")
 def producer_sends_record(s, producer: Producer, partition: Partition):
-    """Produce, or TxnOffsetCommit for `__consumer_offsets`: the request is under way. TV2 needs no earlier request."""
+    """Produce, or TxnOffsetCommit for `__consumer_offsets`, is sent; before TV2, only once the partition is added."""
     require(s.phase[producer] == Phase.IN_TRANSACTION)
     require(s.TXN_VERIFY == Verification.TV2 or knows_partition_as_added(s, producer, partition))
     require(

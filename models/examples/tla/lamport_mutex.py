@@ -74,7 +74,7 @@ def enter(s, process: Process):
 
 @action
 def leave(s, process: Process):
-    """A process leaves the critical section (Exit), and tells all others."""
+    """A process leaves the critical section (Exit), and tells all other processes (rel)."""
     require(process in s.critical)
     s.critical.discard(process)
     broadcast(s, process, RELEASE)
