@@ -25,7 +25,7 @@ class FairGroup:
     what: str
     """The actions of the steps, in words."""
     each: tuple[str, ...]
-    """The parameters that have the same values in all of the steps."""
+    """The parameters that have the same values in all steps of the group."""
     values: str
     """The values of the parameters `each`, as text."""
     steps: frozenset[int]

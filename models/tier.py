@@ -45,8 +45,8 @@ from isrcheck.models.language.model import assemble
 class Seeding(IntEnum):
     """SEEDING: what the leader's retention does about highestOffsetInRemoteStorage before it adds up sizes.
 
-    NEVER: it takes the value as it is, -1 in a log that was just loaded. IF_UNKNOWN: if the value is -1, it takes the
-    value from the remote log metadata (KAFKA-20732). ALWAYS: it does so each time, so that no old value is used.
+    NEVER: it uses the value as it is, -1 in a log that was just loaded. IF_UNKNOWN: if the value is -1, it reads a new
+    one from the remote log metadata (KAFKA-20732). ALWAYS: it reads a new one each time, so that no old one is used.
     """
 
     NEVER = 0
@@ -210,7 +210,7 @@ def has_epoch(s, replica, epoch):
 
 
 def first_difference(s, replica, leader):
-    """The offset to which a follower has to truncate: its log end offset if the logs agree.
+    """The offset to which `replica`, a follower, has to truncate its log: the log end offset if the logs agree.
 
     Kafka needs several rounds if several epochs differ (KIP-595); here one is enough.
     """
@@ -357,8 +357,8 @@ def epoch_start_offset(s):
 
 @action(shows="{follower}")
 def leader_expands_isr(s, follower: Replica):
-    """The leader adds a follower that has received the response to its fetch, with the log start. No condition requires
-    the follower's epochs and producer state to be complete.
+    """The leader adds to the ISR a follower that has learned the log start from a response to its fetch. No condition
+    requires the follower's epochs and producer state to be complete.
 
     Kafka: Partition.maybeExpandIsr, isFollowerInSync: a fetch at the high watermark and in the leader's epoch or later.
     """
@@ -407,7 +407,7 @@ def truncate_for_remote_state(s, follower, start_offset):
 
 
 def restore_epochs(s, follower, segment, start_offset):
-    """Take from the segment's index the epochs that its uploader knew. Kafka: LeaderEpochFileCache.assign."""
+    """Restore the epoch cache below `start_offset` from the segment's index. Kafka: LeaderEpochFileCache.assign."""
     for offset in range(s.log_size):
         if offset < start_offset and offset >= s.remote_epochs_from[segment] and offset >= s.log_start_offset[follower]:
             s.epoch_cache[follower][offset] = s.committed_epoch[offset]
@@ -453,7 +453,7 @@ def follower_fails_to_fetch_producer_snapshot(s, follower: Replica):
 
 
 def begin_anew(s, follower):
-    """Reset the state that a follower's restart forgets."""
+    """Reset what a restart of `follower` forgets: the offset of a failed fetch, and the highest remote offset."""
     s.retry_offset[follower] = NONE
     s.highest_offset_in_remote_storage[follower] = NONE
 
@@ -504,7 +504,7 @@ def is_remote(s, segment):
 
 
 def has_some_epoch(s, replica, segment):
-    """The epoch cache has an epoch of this remote segment: listRemoteLogSegments(epoch) finds it."""
+    """The replica's epoch cache has an epoch of `segment`, so listRemoteLogSegments(epoch) finds the segment."""
     return any(
         has_epoch(s, replica, s.committed_epoch[offset])
         for offset in range(s.log_size)
@@ -528,8 +528,8 @@ def highest_remote_offset(s, replica):
 
 
 def found_log_start_offset(s, replica):
-    """RemoteLogManager.findLogStartOffset: the start of the first remote segment that has an epoch of the cache;
-    without such a segment, the local log start offset."""
+    """RemoteLogManager.findLogStartOffset: the start of the first remote segment that has an epoch of the replica's
+    epoch cache; the local log start offset if there is no such segment."""
     return min(
         (
             segment * s.segment_size
@@ -544,8 +544,8 @@ def found_log_start_offset(s, replica):
 def leader_begins_to_copy(s):
     """The first run of a new leader's copy task derives log start and highest remote offset from the leader's epochs.
 
-    Kafka: RLMCopyTask.maybeUpdateLogStartOffsetOnBecomingLeader, maybeUpdateCopiedOffset. A log start beyond the high
-    watermark throws, and the task tries again.
+    Kafka: RLMCopyTask.maybeUpdateLogStartOffsetOnBecomingLeader, maybeUpdateCopiedOffset. If the log start is above the
+    high watermark, Kafka throws an exception, and the task tries again.
     """
     require(not s.copy_task_has_begun)
     require(found_log_start_offset(s, s.leader) <= s.high_watermark[s.leader])
@@ -578,7 +578,7 @@ def leader_uploads_segment(s):
 
 @action(shows="{follower}")
 def follower_learns_remote_end(s, follower: Replica):
-    """A follower learns up to which offset segments are uploaded. RLMFollowerTask does this every
+    """A follower sets its highest remote offset from the remote log metadata. RLMFollowerTask does this every
     remote.log.manager.task.interval.ms (30 s)."""
     require(follower != s.leader)
     require(highest_remote_offset(s, follower) > s.highest_offset_in_remote_storage[follower])
@@ -587,7 +587,7 @@ def follower_learns_remote_end(s, follower: Replica):
 
 @action(shows="{replica}")
 def replica_deletes_local_segment(s, replica: Replica):
-    """Local retention (local.retention.ms, local.retention.bytes) deletes what the replica knows to be uploaded.
+    """Local retention (local.retention.ms, local.retention.bytes) deletes a segment up to the highest remote offset.
 
     Kafka: UnifiedLog.deletableSegments, incrementStartOffset.
     """
@@ -604,7 +604,7 @@ def replica_deletes_local_segment(s, replica: Replica):
 
 
 def seeded_offset(s):
-    """highestOffsetInRemoteStorage, as retention uses it (RLMExpirationTask.maybeSeedHighestOffsetInRemoteStorage)."""
+    """The highest remote offset that retention uses (RLMExpirationTask.maybeSeedHighestOffsetInRemoteStorage)."""
     if s.SEEDING == Seeding.ALWAYS or (
         s.SEEDING == Seeding.IF_UNKNOWN and s.highest_offset_in_remote_storage[s.leader] == NONE
     ):
@@ -628,7 +628,8 @@ def only_local_size(s, highest_offset):
 
 
 def is_in_lineage(s, segment):
-    """The leader knows the segment's last epoch (RemoteLogManager.isRemoteSegmentWithinLeaderEpochs)."""
+    """`segment` is remote, ends within the leader's log, and its last epoch is in the leader's epoch cache
+    (RemoteLogManager.isRemoteSegmentWithinLeaderEpochs)."""
     return (
         is_remote(s, segment)
         and end_of(s, segment) <= s.log_end_offset[s.leader]
@@ -637,7 +638,7 @@ def is_in_lineage(s, segment):
 
 
 def earliest_epoch_from(s, first_offset):
-    """The earliest epoch in the leader's epoch cache from this offset on; without an entry, the leader's own epoch."""
+    """The earliest epoch in the leader's epoch cache from `first_offset` on; the leader's own epoch if it has none."""
     return min(
         (
             s.epoch_cache[s.leader][offset]
@@ -669,13 +670,13 @@ def remote_size(s):
 
 
 def size_breaching_segments(s):
-    """How many segments retention by size deletes: as many as possible, as long as retention.bytes remain."""
+    """The number of segments that retention by size deletes: as many as possible while retention.bytes remain."""
     return max(0, only_local_size(s, seeded_offset(s)) + remote_size(s) - s.retention_size) // s.segment_size
 
 
 def breaches_size(s, segment):
-    """RemoteLogRetentionHandler.isSegmentBreachedByRetentionSize: the segment is one of the oldest valid segments, of
-    which `size_breaching_segments` are to be deleted."""
+    """RemoteLogRetentionHandler.isSegmentBreachedByRetentionSize: `segment` is to be deleted, being one of the first
+    `size_breaching_segments` segments in the leader's lineage that are not below the log start."""
     return (
         is_in_lineage(s, segment)
         and not is_below_log_start(s, segment)
@@ -697,8 +698,8 @@ def retained_from(s):
 
 
 def is_unreferenced(s, segment, new_log_start_offset):
-    """All epochs of the segment are before the first epoch that the leader knows. Kafka: RemoteLogRetentionHandler
-    .deleteLogSegmentsDueToLeaderEpochCacheTruncation."""
+    """All epochs of `segment` are before the first epoch that the leader's epoch cache has from `new_log_start_offset`
+    on. Kafka: RemoteLogRetentionHandler.deleteLogSegmentsDueToLeaderEpochCacheTruncation."""
     return (
         is_remote(s, segment)
         and s.committed_epoch[end_of(s, segment) - 1] < earliest_epoch_from(s, new_log_start_offset)
@@ -708,8 +709,8 @@ def is_unreferenced(s, segment, new_log_start_offset):
 
 @action
 def leader_expires_segments(s):
-    """The leader deletes the remote segments that retention no longer keeps. A log start beyond the high watermark
-    raises an exception, and the task tries again."""
+    """The leader deletes the remote segments that retention no longer keeps. If the new log start is above the high
+    watermark, Kafka throws an exception, and the task tries again."""
     require(any(is_remote(s, segment) for segment in Segment))
     require(retained_from(s) <= s.high_watermark[s.leader])
     new_log_start_offset = max(retained_from(s), s.log_start_offset[s.leader])
@@ -822,7 +823,7 @@ def leader_serves(s, offset):
 
 @always
 def tiered_record_is_readable(s):
-    """The leader serves every record that is acknowledged and inside retention."""
+    """The leader can serve every record that is acknowledged and inside retention to a consumer."""
     return all(leader_serves(s, offset) for offset in range(s.log_size) if is_retained(s, offset))
 
 
@@ -842,7 +843,7 @@ def producer_state_covers_the_log(s):
 
 @always_possible
 def every_replica_can_return(s):
-    """From every state, all replicas can be in the ISR again."""
+    """From every state, a state can be reached in which all replicas are in the ISR."""
     return all(s.isr[replica] for replica in range(s.brokers))
 
 
@@ -874,7 +875,7 @@ def a_follower_builds_its_state(before, after, taken):
 
 @sometimes(applies=lambda c: c.elections > 0)
 def a_built_follower_leads(s):
-    """The leader has never had the first records of the partition, but knows their epochs."""
+    """The leader never had the partition's first records in its log, but its epoch cache has their epochs."""
     return (
         s.restarts_so_far == 0
         and s.log_start_offset[s.leader] == 0

@@ -148,7 +148,7 @@ def isr_size(s, leader):
 
 
 def is_shown(s, broker, record):
-    """The broker shows the record to a client: it is below the high watermark."""
+    """The log of `broker` has `record` below the broker's high watermark, where clients can read it."""
     return any(
         offset < s.high_watermark[broker] and s.log_record[broker][offset] == record for offset in range(s.log_size)
     )
@@ -211,7 +211,7 @@ def network_heals(s):
 
 @action
 def client_writes(s, client: Client, broker: Replica):
-    """The broker, which believes that it leads, appends the next record."""
+    """A client sends the next record to a broker that believes it is the leader, and the broker appends the record."""
     require(s.next_record < s.records)
     require(reaches(s, client, broker))
     require(s.leads[broker])
@@ -226,7 +226,7 @@ def client_writes(s, client: Client, broker: Replica):
 
 @action
 def client_writes_in_vain(s, client: Client, broker: Replica):
-    """With acks=0, the producer regards a record as written once it is sent, even if it does not reach the leader."""
+    """With acks=0, a client that the cut separates from the leader regards a record as written once it has sent it."""
     require(s.acks == Acks.ZERO)
     require(s.next_record < s.records)
     require(s.controller_leader == broker)
@@ -241,7 +241,7 @@ def client_writes_in_vain(s, client: Client, broker: Replica):
 
 @action(fair="follower")
 def follower_fetches(s, leader: Replica, follower: Replica):
-    """The follower drops what the leader lacks, takes the next entry, and adopts the leader's high watermark."""
+    """The follower drops entries that the leader lacks, appends the leader's next one, and takes its high watermark."""
     require(follows(s, follower, leader))
     require(
         common_end(s, leader, follower) < s.log_end_offset[leader]
@@ -289,7 +289,7 @@ def leader_shrinks_isr(s, leader: Replica, follower: Replica):
 
 
 def epoch_start(s, leader):
-    """The log end of the leader when it was elected."""
+    """The end offset that the leader's log had when the leader was elected."""
     return sum(
         1
         for offset in range(s.log_size)
@@ -313,7 +313,7 @@ def leader_expands_isr(s, leader: Replica, follower: Replica):
 
 
 def controller_appoints(s, leader):
-    """The controller chooses a new leader, of which every broker on its side learns."""
+    """The controller makes `leader` the leader of a new epoch; every broker on the controller's side learns this."""
     s.controller_leader = leader
     s.controller_epoch += 1
     for broker in range(s.replicas):
@@ -334,7 +334,7 @@ def learn_leader(s, broker):
 
 @action
 def controller_elects(s, elected: Replica):
-    """The controller no longer hears the leader, and elects a member of the ISR."""
+    """The cut separates the leader from the controller, which elects an ISR member on the controller's own side."""
     require(s.controller_epoch < s.elections)
     require(s.is_away[s.controller_leader])
     require(s.controller_isr[elected] and not s.is_away[elected])
@@ -357,7 +357,7 @@ def controller_elects_uncleanly(s, elected: Replica):
 
 @action(fair="broker")
 def broker_learns_leader(s, broker: Replica):
-    """The cut has healed: a broker that was away hears of the controller's leader."""
+    """A broker that the cut no longer separates from the controller learns which leader the controller has elected."""
     require(not s.is_away[broker])
     require(s.leader_epoch[broker] < s.controller_epoch)
     learn_leader(s, broker)
@@ -368,7 +368,7 @@ def broker_learns_leader(s, broker: Replica):
 
 @action
 def client_reads(s, client: Client, broker: Replica):
-    """The client reads the records below the high watermark of a broker that believes it leads, or of a follower."""
+    """A client reads a broker's records below its high watermark: with FOLLOWER_READS any broker's, else a leader's."""
     require(reaches(s, client, broker))
     require(s.leads[broker] or s.FOLLOWER_READS)
     s.misses_acknowledged = any(s.is_acknowledged[r] and not is_shown(s, broker, r) for r in range(s.records))
@@ -399,7 +399,7 @@ def promises_nothing(s):
 
 @always(permitted=promises_nothing)
 def acked_not_lost(s):
-    """The controller's leader has every acknowledged record."""
+    """The broker that the controller regards as the leader has every acknowledged record in its log."""
     return all(
         not s.is_acknowledged[r] or any(s.log_record[s.controller_leader][offset] == r for offset in range(s.log_size))
         for r in range(s.records)
@@ -425,7 +425,7 @@ def monotonic_reads(s):
 
 
 def waits(s, r):
-    """The record waits for its acknowledgement at a leader that reaches its whole ISR and the client."""
+    """Record `r` waits for its acknowledgement; no cut separates its leader from a member of the ISR, or the client."""
     return (
         s.acks == Acks.ALL
         and s.written_to[r] != NONE
@@ -447,7 +447,7 @@ def some_request_waits(s):
 
 @leads_to(when=some_request_waits)
 def requests_are_answered(s):
-    """A leader that reaches its whole ISR and the client eventually acknowledges the write, also during a cut."""
+    """A leader that no cut separates from its ISR and the client eventually acknowledges the client's write."""
     return not some_request_waits(s)
 
 

@@ -129,7 +129,7 @@ def begins_at_start(s):
 
 @action
 def consumer_finds_position(s):
-    """The partition is assigned: the position is the committed offset, or what auto.offset.reset says (ListOffsets)."""
+    """The consumer begins at the committed offset or, without one, where auto.offset.reset says (ListOffsets)."""
     require(s.exists)
     require(s.position == NONE)
     if s.committed_offset != NONE:
@@ -166,7 +166,7 @@ def application_polls(s):
 
 @action
 def poll_collects(s):
-    """A record is taken from the buffer, and the position moves. Kafka: FetchCollector.collectFetch."""
+    """The call of poll() takes a record from the buffer, and moves the position. Kafka: FetchCollector.collectFetch."""
     require(s.is_polling)
     require(s.position < s.fetched_offset)
     s.position += 1
@@ -174,7 +174,7 @@ def poll_collects(s):
 
 @action
 def poll_returns(s):
-    """The application gets the records that were collected, if any were."""
+    """The call of poll() returns the records that it has collected, if any, to the application."""
     require(s.is_polling)
     for offset in range(s.records):
         if s.returned_offset <= offset < s.position:
@@ -187,8 +187,8 @@ def poll_returns(s):
 def consumer_commits(s):
     """auto.commit.interval.ms is over: the position is committed.
 
-    The classic consumer checks this in poll(), before it collects records. The background thread of the new consumer
-    took the position whenever the interval was over; since KAFKA-18641, poll() tells the thread when to take it.
+    The classic consumer commits in poll(), before it collects records. The background thread of the new consumer took
+    the position whenever the interval was over; since KAFKA-18641, poll() tells the thread when to take the position.
     """
     require(s.position != NONE)
     require(s.COMMITS_AT_ANY_TIME or (s.is_polling and s.position == s.returned_offset))

@@ -10,8 +10,8 @@ Kafka: CoordinatorRuntime, CoordinatorPartitionWriter, CoordinatorLoaderImpl (KI
 
 Left out: the replication itself, which the model `kafka` has. Here every replica stays in the ISR, so that each of them
 may be elected, and holds what is committed; in one step, a follower cuts its log where the leader's log differs.
-Also left out: several groups of a partition; transactional offset commits; records of different operations in one
-operation's batch that does not fit (non-atomic writes); read operations; expiry and compaction; an operation that fails
+Also left out: several groups of a partition; transactional offset commits; an operation whose records do not fit into
+one batch and go into several (non-atomic writes); read operations; expiry and compaction; an operation that fails
 after it has changed the state (its own callback reverts that); errors of an append other than NOT_LEADER_OR_FOLLOWER;
 an unloading that fails (KAFKA-20115); a client that repeats a failed request (that is another write).
 """
@@ -192,7 +192,7 @@ def take_write(s, broker, kind):
 
 @action
 def coordinator_handles_commit(s, broker: Replica):
-    """OffsetCommit, or WriteShareGroupState: the record is replayed (this changes the state), and joins the batch."""
+    """OffsetCommit or WriteShareGroupState: its record is replayed, changing the state, and joins the open batch."""
     require(s.is_active[broker])
     require(s.next_write < s.writes)
     take_write(s, broker, Kind.COMMIT)
@@ -200,7 +200,7 @@ def coordinator_handles_commit(s, broker: Replica):
 
 @action
 def coordinator_handles_member(s, broker: Replica):
-    """ConsumerGroupHeartbeat, while the group is a consumer group in memory: a MEMBER record joins the batch."""
+    """ConsumerGroupHeartbeat, while the group is a consumer group in memory: a MEMBER record joins the open batch."""
     require(s.service == Service.GROUP)
     require(s.is_active[broker])
     require(s.next_write < s.writes)
@@ -248,7 +248,7 @@ def forget(s, broker):
 
 
 def append_batch(s, broker):
-    """The leader appends the batch, whose writes wait until the high watermark reaches the batch's end."""
+    """The leader appends the open batch, whose writes then wait until the high watermark reaches the batch's end."""
     for write in range(s.writes):
         if s.batch[broker][write]:
             s.log[broker][s.log_end_offset[broker]] = write
@@ -261,7 +261,7 @@ def append_batch(s, broker):
 
 
 def revert_batch(s, broker):
-    """A flush has failed: the batch's writes fail and are undone. Kafka: CoordinatorContext.failCurrentBatch."""
+    """A flush has failed: its writes are answered FAILED and undone. Kafka: CoordinatorContext.failCurrentBatch."""
     for write in range(s.writes):
         if s.batch[broker][write]:
             s.answer[write] = Answer.FAILED
@@ -294,7 +294,7 @@ def coordinator_flushes_batch(s, broker: Replica):
 
 @action
 def coordinator_handles_high_watermark(s, broker: Replica):
-    """Writes up to the high watermark are acknowledged. A high watermark beyond the written offset is refused.
+    """Writes below the high watermark are acknowledged. A high watermark above the last written offset is refused.
 
     Kafka: HighWatermarkUpdate; SnapshottableCoordinator.updateLastCommittedOffset, DeferredEventQueue.completeUpTo.
     """
@@ -335,7 +335,7 @@ def coordinator_loads(s, broker: Replica):
 
 @action
 def coordinator_stays(s, broker: Replica):
-    """A broker that leads again, and has skipped the elections in between, keeps its coordinator in the new epoch.
+    """A broker that leads again, and applied none of the elections in between, keeps its coordinator in the new epoch.
 
     Kafka: CoordinatorRuntime.scheduleLoadOperation, "is already active".
     """
@@ -392,7 +392,7 @@ def diverges(s, follower, offset):
 
 @action
 def follower_truncates(s, follower: Replica):
-    """The follower cuts its log where the leader's differs. Nobody learns that the follower's high watermark falls."""
+    """The follower cuts its log where the leader's log differs. No coordinator hears that its high watermark falls."""
     require(follows_the_leader(s, follower))
     require(any(diverges(s, follower, offset) for offset in range(s.writes)))
     for offset in range(s.writes):
@@ -405,7 +405,7 @@ def follower_truncates(s, follower: Replica):
 
 
 def tell_high_watermark(s, broker):
-    """A coordinator that listens notes the high watermark, and forgets an earlier value that it has not handled.
+    """A coordinator that listens notes the high watermark of `broker`, in place of a value that it has not handled yet.
 
     Kafka: CoordinatorRuntime.HighWatermarkListener.onHighWatermarkUpdated.
     """
@@ -458,7 +458,7 @@ def acknowledged_commit_is_kept(s):
 
 @always
 def state_agrees_with_log(s):
-    """Apart from an open batch, the coordinator has in memory exactly what its log says."""
+    """Apart from an open batch, the leader's coordinator has in memory exactly the writes that the leader's log has."""
     return all(
         not is_coordinator(s, broker)
         or all(
@@ -495,7 +495,7 @@ def a_write_fails(s):
 
 @sometimes(applies=lambda configuration: configuration.elections > 0)
 def another_coordinator_goes_on(s):
-    """A write to one broker is acknowledged, and later a write to the next leader."""
+    """One broker's coordinator acknowledges a write, and another broker's coordinator acknowledges a later write."""
     return any(
         s.answer[earlier] == Answer.ACKNOWLEDGED
         and s.answer[later] == Answer.ACKNOWLEDGED

@@ -1,6 +1,6 @@
 """Delivery semantics: at most once, at least once, exactly once. docs/exactly_once.md explains the model.
 
-A generation is data: defaults of the client, and what brokers and clients do about sequence numbers.
+A generation of Kafka versions is data: the client's defaults, and what brokers and clients do about sequence numbers.
 """
 
 from isrcheck.models.client_settings import Acks, Truth

@@ -49,8 +49,8 @@ def has_stale_epoch(s, partition):
 
 
 def accepts_new_batch(s, partition):
-    """The producer may send a new batch to this partition: no batch waits to be sent again, no sequence is unresolved,
-    and after an epoch bump no batch has an older epoch. Kafka: RecordAccumulator.shouldStopDrainBatchesForPartition."""
+    """The producer may send a new batch to `partition`, of which no batch waits to be sent again or is unfinished in an
+    older epoch, and no sequence is unresolved. Kafka: RecordAccumulator.shouldStopDrainBatchesForPartition."""
     return (
         s.next_batch < s.batches
         and in_flight(s, partition) < s.max_in_flight_requests_per_connection
@@ -74,7 +74,7 @@ def transmit(s, batch):
 
 
 def send_batch(s, record, partition):
-    """A call of send(): a new batch, with the next sequence number of its partition."""
+    """Carry out a call of send(): transmit `record` in a new batch, with the next sequence number of `partition`."""
     batch = s.next_batch
     if has_stale_epoch(s, partition):
         s.partition_epoch[partition] = s.producer_epoch
@@ -105,7 +105,7 @@ def producer_sends(s, record: Record, partition: Partition):
 
 @action(shows="{record} to {partition}")
 def application_resends(s, record: Record, partition: Partition):
-    """The application resends a record whose delivery it does not know: to the producer, this is a new record.
+    """The application, which does not know if a record was delivered, resends it: to the producer, it is a new record.
 
     The partitioner chooses again: another partition is possible, unless the record's key decides.
     """
@@ -125,7 +125,7 @@ def producer_retries(s, batch: Batch):
 
     The producer waits until no later batch is in flight: on one connection, requests arrive in order. An idempotent
     producer sends the earliest batch first (RecordAccumulator.insertInSequenceOrder). If a former request of the batch
-    is still late, this request is lost, with the late requests that followed it on the same connection.
+    is still late, the former request is lost, and so are the late requests that followed it on its connection.
     """
     require(s.batch_state[batch] == BatchState.WAITING)
     require(in_flight(s, s.batch_partition[batch]) < s.max_in_flight_requests_per_connection)
@@ -165,7 +165,7 @@ def producer_receives_success(s, batch: Batch):
 
 @action(shows="batch {batch}")
 def producer_receives_error(s, batch: Batch):
-    """The broker has rejected the request, and the producer retries the batch if it may."""
+    """The broker has rejected the request: the producer retries the batch, or fails or refuses it (`after_error`)."""
     require(receives(s, batch, Request.NOT_LEADER))
     s.request[batch] = Request.NONE
     s.batch_state[batch] = after_error(s, batch)
@@ -177,13 +177,13 @@ def is_next(s, batch):
 
 
 def was_renumbered(s, batch):
-    """The answer is about older numbers of the batch. Kafka: ProducerBatch.sequenceHasBeenReset."""
+    """The batch got a new epoch or sequence number after its request. Kafka: ProducerBatch.sequenceHasBeenReset."""
     return s.request_epoch[batch] != s.batch_epoch[batch] or s.request_sequence[batch] != s.batch_sequence[batch]
 
 
 def waits_for_others(s, batch):
-    """After OUT_OF_ORDER_SEQUENCE_NUMBER: as far as the producer knows, an earlier batch can still close the gap. Up to
-    2.4 the producer knows no such batch while a sequence is unresolved. Kafka: TransactionManager.canRetry."""
+    """After OUT_OF_ORDER_SEQUENCE_NUMBER, the producer assumes that an earlier batch can still close the gap. Up to 2.4
+    it never does while a sequence number of the partition is unresolved. Kafka: TransactionManager.canRetry."""
     partition = s.batch_partition[batch]
     if s.unresolved_sequence[partition] == NONE:
         return was_renumbered(s, batch) or not is_next(s, batch)
@@ -272,7 +272,7 @@ def producer_gives_up(s, batch: Batch):
 def producer_gives_up_in_flight(s, batch: FreedBatch):
     """delivery.timeout.ms is over while the request is being sent, and the callback reports a time-out.
 
-    The request goes on, but its answer is ignored. The sequence number is not marked as unresolved, as it is for a
+    The request goes on, but its answer is ignored. The sequence number is not marked as unresolved, unlike that of a
     batch that waits to be sent again. Kafka: Sender.getExpiredInflightBatches, sendProducerData.
     """
     require(s.deadlines_in_flight_left[0] > 0)
@@ -286,7 +286,7 @@ def producer_gives_up_in_flight(s, batch: FreedBatch):
 
 @action(shows="of batch {batch} for batch {later}")
 def producer_reuses_buffer(s, batch: FreedBatch, later: Batch):
-    """A batch is written into the buffer from which a request is still being sent (KAFKA-19012).
+    """The producer writes `later` into the buffer from which the request of `batch` is still being sent (KAFKA-19012).
 
     Since 2.8, a request is sent from the pool's buffer itself. The checksum covers the records, and not the partition
     to which they go.
@@ -324,7 +324,7 @@ def producer_restarts(s):
 
 @action
 def producer_restarts_with_the_same_id(s, block: OverlappingBlock):
-    """A new session gets the former session's id: its block of producer ids begins with the former block's last id.
+    """A new session gets the former session's id: the broker's new block of ids begins with the former block's last id.
 
     A broker refuses a block that begins below the last id that it has; up to 4.2, it accepts a block that begins with
     that id (KAFKA-20031). No controller is known to send such a block. Kafka: RPCProducerIdManager.sanityCheckResponse.
@@ -366,7 +366,7 @@ def answer(s, batch, with_what):
 
 def sent_content(s, batch):
     """The batch whose records and numbers the request of `batch` carries: `batch` itself, or a batch that was written
-    into its buffer while the request was being sent."""
+    into the buffer of `batch` while the request was being sent."""
     if s.deadlines_in_flight > 0 and s.overwritten_by[batch] != NONE:
         return s.overwritten_by[batch]
     return batch
@@ -393,7 +393,7 @@ def is_known_duplicate(s, batch):
 
 
 def accepts_from_unknown(s, partition, sequence):
-    """A producer that the leader does not know may begin with this sequence number."""
+    """From a producer that it does not know, the leader of `partition` accepts `sequence` as the first number."""
     return (
         sequence == 0
         or s.UNKNOWN_PID_POLICY == UnknownProducer.ACCEPT
@@ -446,7 +446,7 @@ def broker_recognises_duplicate(s, batch: Batch):
 
 @action(shows="batch {batch}")
 def broker_refuses_sequence(s, batch: Batch):
-    """The sequence number is not the next one, or the epoch is an older one: nothing is appended."""
+    """The sequence number is not the next one, or the epoch is an older one: the leader answers with an error."""
     require(is_idempotent(s))
     require(arrives(s, batch))
     require(not is_known_duplicate(s, batch))
@@ -475,7 +475,7 @@ def broker_rejects(s, batch: Batch):
 
 
 def is_on_connection(s, batch, partition):
-    """A request or an answer of this batch is on the producer's connection to the leader."""
+    """The request of `batch`, or the answer to it, is on the producer's connection to the leader of `partition`."""
     return (
         s.batch_partition[batch] == partition and s.request[batch] != Request.NONE and s.request[batch] != Request.LATE
     )
@@ -501,7 +501,7 @@ def connection_is_lost(s, partition: Partition):
 
 @action(shows="batch {batch}")
 def connection_is_lost_past_deadline(s, batch: Batch):
-    """The producer handles the loss of a connection after delivery.timeout.ms of the earliest batch on it.
+    """The producer handles the loss of a connection when delivery.timeout.ms is over for the earliest batch on it.
 
     The other batches on the connection still have time.
     """

@@ -29,19 +29,19 @@ def nothing_was_promised(s):
 
 
 def application_may_give_up(s):
-    """Nothing was promised, or the application does not send a record again whose delivery it does not know."""
+    """Nothing was promised, or the application never resends a record of which it does not know if it was delivered."""
     return nothing_was_promised(s) or s.application_resends == Resend.NEVER
 
 
 def duplicates_are_not_recognised(s):
-    """A retry may be appended again: always without idempotence; with idempotence, once the partition has lost or
-    forgotten its knowledge of the producer."""
+    """A retry may be appended again: always without idempotence; with idempotence, once a partition has lost a record,
+    or has forgotten its producers."""
     return not is_idempotent(s) or data_was_given_up(s) or s.forgotten_producers_left < s.forgotten_producers
 
 
 def order_is_not_kept(s):
-    """Without idempotence: if several requests are in flight, a retry may be appended after later batches; and a
-    request that the producer no longer retries may arrive after later requests."""
+    """A partition has lost a record or forgotten its producers; or, without idempotence, a retry may be appended after
+    later batches (several are in flight), or a request that is no longer retried may arrive after later requests."""
     return (
         data_was_given_up(s)
         or s.forgotten_producers_left < s.forgotten_producers
@@ -58,7 +58,7 @@ def order_is_not_kept(s):
 
 
 def never_promised(s):
-    """Kafka promises this in no configuration without transactions."""
+    """Always true: without transactions, Kafka promises the property in no configuration."""
     return True
 
 

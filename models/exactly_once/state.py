@@ -41,7 +41,7 @@ from isrcheck.models.language import (
 class Retries(IntEnum):
     """`retries`: none (the default up to 2.0), or as many as fit into delivery.timeout.ms (2147483647, since 2.1).
 
-    A finite number is left out: the batch then fails, and its sequence number is neither taken back nor unresolved.
+    A finite number is left out: then, a batch fails, and its sequence number is neither taken back nor unresolved.
     """
 
     NONE = 0
@@ -202,7 +202,7 @@ class NextSequence(Domain, size=lambda configuration: configuration.batches + 1)
 
 
 class OverlappingBlock(Domain, size=lambda configuration: 1 if configuration.overlapping_blocks > 0 else 0):
-    """A block of producer ids that begins with the last id of the block before."""
+    """A block of producer ids that begins with the last id of the previous block."""
 
 
 class FreedBatch(Domain, size=lambda c: c.batches if c.deadlines_in_flight > 0 else 0):
@@ -332,7 +332,7 @@ def is_unfinished(s, batch):
 
 
 def has_unfinished(s, partition):
-    """The producer has an unfinished batch of this partition with its current producer id."""
+    """The producer has an unfinished batch of `partition` that carries the producer's current id."""
     return any(
         is_unfinished(s, b) and not has_old_id(s, b) and s.batch_partition[b] == partition for b in range(s.batches)
     )
@@ -394,7 +394,7 @@ def is_delivered(s, record):
 
 
 def is_pending(s, record):
-    """The producer has not reported a batch of this record yet."""
+    """The producer has not reported to the application yet what became of a batch with this record."""
     return any(s.batch_record[b] == record and is_unfinished(s, b) for b in range(s.batches))
 
 
@@ -464,7 +464,7 @@ def can_be_overdue(s, batch):
     """delivery.timeout.ms may be over for this batch when its error is handled; then later batches get new numbers.
 
     The batch is the earliest unfinished one of its partition, as the time of later batches began later. Without
-    idempotence, and with KAFKA-14397 repaired, this is the same as `producer_gives_up` after the error.
+    idempotence, or with KAFKA-14397 repaired, this is never true: `producer_gives_up` after the error is the same.
     """
     return (
         s.OVERDUE_ERROR_RENUMBERS
@@ -475,8 +475,8 @@ def can_be_overdue(s, batch):
 
 
 def leaves_gap(s, batch, is_sequence_error):
-    """After this error of an overdue batch, the producer takes a new epoch; up to 2.4, it takes a new id, and only
-    after a sequence error."""
+    """After an error of an overdue batch, the producer takes a new epoch; up to 2.4, it takes a new id, and only if the
+    error is a sequence error."""
     return not has_old_id(s, batch) and (s.EPOCH_BUMP or is_sequence_error)
 
 
@@ -505,7 +505,7 @@ def fail_overdue(s, batch, is_sequence_error):
 
 
 def last_offset_of(s, partition, producer_id):
-    """The offset of the last batch that the leader knows of a producer, or NONE."""
+    """The offset of the last batch of `producer_id` that the leader has not forgotten, or NONE."""
     last = NONE
     for offset in range(s.log_size):
         if offset >= s.forgotten_before[partition] and s.log_producer_id[partition][offset] == producer_id:
@@ -542,7 +542,7 @@ def is_remembered(s, partition, offset):
 
 
 def is_duplicate(s, partition, producer_id, epoch, sequence):
-    """The leader remembers a batch with these numbers. Kafka: ProducerStateEntry.findDuplicateBatch."""
+    """The leader remembers a batch with this id, epoch and sequence. Kafka: ProducerStateEntry.findDuplicateBatch."""
     return any(
         is_remembered(s, partition, offset)
         and s.log_producer_id[partition][offset] == producer_id

@@ -2,12 +2,12 @@
 
 One partition with a leader that stays, and its followers. A follower that stops falls behind, leaves the ISR, and
 rejoins it once it has caught up. While a request is pending, the leader asks for nothing else. The answer carries the
-controller's partition epoch, which counts the changes; all that matters here is whether the leader knows it already.
+controller's partition epoch, which counts the changes; all that matters here is whether the leader has this epoch yet.
 
-KAFKA-12751 is the switch EQUAL_EPOCH_IS_IGNORED: the leader ignores an answer whose epoch it knows. If the
-controller has the requested ISR already, it changes nothing, so the request stays pending for ever, and the ISR never
-changes again. Here, the leader learns of its own change by another way before the answer; that stands for whatever lets
-a real leader ask for the ISR that the controller has.
+KAFKA-12751 is the switch EQUAL_EPOCH_IS_IGNORED: the leader ignores an answer whose epoch it has already. If the
+controller has the requested ISR already, it does not raise the epoch, so the request stays pending for ever, and the
+ISR never changes again. Here, the leader learns of its own change by another way before the answer; that stands for
+whatever lets a real leader ask for the ISR that the controller has.
 
 Left out: records and offsets, elections, and a controller that changes the ISR by itself.
 """
@@ -106,7 +106,7 @@ def asks_for_what_is(s):
 
 @action(fair=True)
 def controller_answers(s):
-    """The controller changes the ISR, unless the request has an older epoch or asks for the present ISR."""
+    """The controller answers; it changes the ISR unless the request has an older epoch, or asks for the present ISR."""
     require(s.request == Request.SENT)
     changes = not s.epoch_is_behind and not asks_for_what_is(s)
     for f in range(s.followers):
@@ -117,7 +117,7 @@ def controller_answers(s):
 
 @action
 def answer_is_lost(s):
-    """The request times out and is sent again."""
+    """The answer is lost: the request times out, and the leader sends it again."""
     require(s.request == Request.ANSWERED)
     require(s.losses_so_far < s.losses)
     s.request = Request.SENT

@@ -90,7 +90,7 @@ def leader_notifies_controller(s):
 
 @action(fair=True)
 def controller_sends_update_metadata(s):
-    """The controller deletes the notification, and reads the ISR."""
+    """The controller deletes the notification, reads the ISR, and sends it to all brokers."""
     require(s.has_notification)
     s.has_notification = False
     for broker in range(s.brokers):

@@ -2,7 +2,7 @@
 
 A leader and one follower; nobody else is in the ISR. A tick is the time between two fetches of the follower.
 Each fetch takes at most `fetch_size` records, and tells the leader how far the follower's log went before it. The
-leader looks every `check_ticks` whether the follower is to leave the ISR; a fetch that has everything lets it rejoin.
+leader looks every `check_ticks` whether the follower is to leave the ISR; a fetch at the log's end lets it rejoin.
 
 `replica.lag.max.messages` (0.8) counts what the follower lacks: bursts remove a follower that is never late, and its
 next fetch lets it rejoin. `replica.lag.time.max.ms` (alone since 0.9) counts the time since the follower last had
@@ -98,7 +98,7 @@ def producer_writes(s, count: Written):
 
 @action
 def follower_fetches(s):
-    """The leader learns where the follower's log ends, and whether the log has all that existed at the fetch before."""
+    """The leader learns where the follower's log ends, and if it has all that the leader had at the previous fetch."""
     require(not s.has_fetched)
     require(not s.has_stopped)
     s.has_fetched = True
@@ -151,7 +151,7 @@ def tick_passes(s):
 
 
 def keeps_up(s):
-    """The follower has not stopped, and at every fetch it had all records that existed at the fetch before."""
+    """The follower has not stopped, and at every fetch it had all records that the leader had at the previous fetch."""
     return not s.is_late and not s.has_stopped
 
 
@@ -169,13 +169,13 @@ def the_isr_does_not_flap(s):
 
 @always(applies=lambda c: c.least_writes > c.fetch_size)
 def a_slow_follower_stays_out(s):
-    """A follower that fetches less than is written does not rejoin once it has left."""
+    """A follower that fetches fewer records than the producer writes never rejoins the ISR once it has left it."""
     return not s.is_in_isr or s.times_left == 0
 
 
 @sometimes(applies=lambda c: c.least_writes > c.fetch_size or c.stops)
 def a_slow_follower_leaves(s):
-    """A follower that fetches less than is written, or stops, leaves the ISR."""
+    """A follower that fetches fewer records than the producer writes, or that stops, leaves the ISR."""
     return not s.is_in_isr and not keeps_up(s)
 
 

@@ -2,7 +2,7 @@
 
 One partition. Its leader writes the ISR to ZooKeeper, by a conditional write, and notes that it has news. Every 2.5
 seconds a thread of the leader's broker checks whether to notify the controller: if the ISR has not changed for five
-seconds, or no notification was sent for a minute (KAFKA-2406, KAFKA-2722). The thread writes it to ZooKeeper; the
+seconds, or no notification was sent for a minute (KAFKA-2406, KAFKA-2722), it writes one to ZooKeeper. The
 controller, which watches, reads the ISR again, sends it to all brokers (UpdateMetadata), and deletes the notification.
 A controller can fail between any two of these steps. Its successor first deletes all notifications, then reads the ISR
 and sends it.
@@ -105,8 +105,8 @@ def leader_changes_isr(s, follower: Follower, watched: Watched):
     """The follower falls behind and leaves the ISR, or has caught up and rejoins it.
 
     The write names the version that the leader knows. If the controller has written since, the write fails, and nothing
-    changes until the leader gets the controller's request. Here the leader always gets it; KAFKA-2729 is about a case
-    in which it does not.
+    changes until the leader gets the controller's request. Here the leader always gets this request; KAFKA-2729 is
+    about a case in which the leader does not get it.
     """
     require(s.leader_has_version)
     require(watched == 0 or not s.is_measured)
@@ -130,7 +130,7 @@ def leader_gets_leader_and_isr(s):
 
 
 def is_to_be_told(s):
-    """isr-change-propagation has to report changes: no change for five seconds, or no notification for a minute."""
+    """The thread isr-change-propagation has to report: no change for five seconds, or no notification for a minute."""
     return s.has_news and (
         s.ticks_since_change > s.quiet_ticks
         or (s.LATEST_AFTER_A_MINUTE and s.ticks_since_notification > s.latest_ticks)
@@ -173,7 +173,7 @@ def forget_what_was_read(s):
 
 @action(fair=True)
 def controller_reads_isr(s):
-    """The controller reads the notifications, and then the ISR. A later notification fires the watch again."""
+    """The controller reads the notifications, then the ISR. A later notification fires the controller's watch again."""
     require(s.controller == Controller.WATCHES)
     require(s.notification)
     s.notification = False
@@ -331,13 +331,13 @@ def is_at_rest(s):
 
 @always
 def nothing_is_lost(s):
-    """Where no message is on its way, every broker shows the ISR as it is, also after a controller has failed."""
+    """When all changes are reported, and no message is on its way, every broker shows the ISR as it is in ZooKeeper."""
     return not is_at_rest(s) or not some_broker_is_behind(s)
 
 
 @always_step
 def notifications_are_apart(before, after, taken):
-    """However often the ISR changes, a notification comes at least `quiet_ticks + 1` ticks after the one before."""
+    """However often the ISR changes, at least `quiet_ticks + 1` ticks pass between one notification and the next."""
     is_written = taken == thread_runs and before.has_news and not after.has_news
     return not is_written or before.ticks_since_notification > before.quiet_ticks
 

@@ -130,7 +130,7 @@ def is_led(s, partition):
 
 @action
 def controller_elects(s, partition: Partition, place: Place):
-    """The first replica of the partition that is up becomes the leader, if the partition has no leader that is up."""
+    """If the partition's leader is down, the first of the partition's replicas that is up becomes the leader."""
     require(not is_led(s, partition))
     require(s.is_up[s.replica[partition][place]])
     require(
@@ -179,7 +179,7 @@ def leaders_are_spread(s):
 
 @always
 def the_first_replica_that_is_up_leads(s):
-    """A leader that is up is the first replica of its partition that is up: failed brokers do not return."""
+    """A leader that is up is the first of its partition's replicas that are up, since failed brokers do not return."""
     return all(
         not is_led(s, p)
         or all(

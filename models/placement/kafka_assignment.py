@@ -15,8 +15,8 @@ def rack_of(broker: int, brokers: int, racks: int) -> int:
 def assignment(
     brokers: int, partitions: int, replicas: int, racks: int, *, start: int, shift: int, is_rack_aware: bool
 ) -> list[list[int]]:
-    """Return the replicas of each partition, the preferred leader first. `start` determines the broker
-    of the first replica, and `shift` the distance from it to the broker of the second replica."""
+    """Return the brokers of each partition's replicas, the preferred leader first. `start` determines the broker of the
+    first replica, and `shift` the distance from this broker to the broker of the second replica."""
     order = _alternating(brokers, racks) if is_rack_aware else list(range(brokers))
     rack = {broker: rack_of(broker, brokers, racks) for broker in order} if is_rack_aware else dict.fromkeys(order, 0)
     count = racks if is_rack_aware else 1

@@ -1,6 +1,6 @@
 """The five published models of Kafka's replication, one module per generation.
 
-A generation is data: the actions of `replication.py`, some replaced by actions of the generation's own module.
+A generation is a set of actions: those of `replication.py`, some replaced by actions of the generation's own module.
 """
 
 from isrcheck.models.language.model import assemble

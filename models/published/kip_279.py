@@ -12,7 +12,7 @@ from isrcheck.models.published.replication import (
 
 
 def matching_end_offset(s, leader, r):
-    """One above the largest offset at which both replicas hold the same entry; 0 if there is no such offset."""
+    """One above the largest offset at which `leader` and `r` hold the same entry; 0 if there is no such offset."""
     end_offset = 0
     for offset in range(s.log_size):
         if same_entry(s, leader, r, offset):

@@ -19,7 +19,7 @@ from isrcheck.models.published.replication import (
 
 
 def follows_epoch(s, follower, leader):
-    """The follower follows this leader, in the leader's own epoch."""
+    """`leader` believes that it leads, and `follower` follows it and has the same leader epoch."""
     return (
         presumes_leadership(s, leader)
         and follows(s, follower, leader)
@@ -29,8 +29,8 @@ def follows_epoch(s, follower, leader):
 
 @action
 def become_follower(s, request: LeaderEpoch, r: Replica):
-    """The follower asks the leader that `request` names, which must be in exactly the request's epoch, and truncates to
-    the end of the common part of both logs."""
+    """The follower asks the leader that `request` names, which must be in exactly the request's epoch, and truncates
+    its own log to the end of the part that both logs have in common."""
     require(names_leader(s, request))
     require(presumes_leadership(s, s.request_leader[request]))
     require(s.leader_epoch[s.request_leader[request]] == request)

@@ -21,7 +21,7 @@ from isrcheck.models.published.replication import (
 
 
 def is_caught_up_in_epoch(s, leader, follower, end_offset):
-    """The follower follows this leader, has all entries below `end_offset`, and agrees on the epoch of the last one."""
+    """`follower` follows `leader`; both have an entry just below `end_offset` (unless this is 0), of the same epoch."""
     return (
         presumes_leadership(s, leader)
         and follows(s, follower, leader)
@@ -37,7 +37,7 @@ def is_caught_up_in_epoch(s, leader, follower, end_offset):
 
 
 def has_committed_in_own_epoch(s, leader):
-    """The leader's high watermark is at the end of its log, or at an entry of its own leader epoch."""
+    """The leader's high watermark is the end of its log, or the offset of an entry of its present leader epoch."""
     return s.high_watermark[leader] == s.log_end_offset[leader] or (
         has_entry(s, leader, s.high_watermark[leader])
         and s.log_epoch[leader][s.high_watermark[leader]] == s.leader_epoch[leader]
@@ -46,7 +46,7 @@ def has_committed_in_own_epoch(s, leader):
 
 @action
 def become_follower(s, request: LeaderEpoch, r: Replica):
-    """The follower truncates nothing in this step: truncation waits for the leader's answer."""
+    """The follower adopts `request`. It truncates nothing in this step: truncation waits for the leader's answer."""
     require(names_leader(s, request))
     require(may_become_follower(s, request, r))
     adopt_request(s, r, request)

@@ -71,12 +71,12 @@ def follows(s, follower, leader):
 
 
 def is_true_leader(s, r):
-    """The replica presumes leadership, and the quorum has the same leader and epoch."""
+    """Replica `r` presumes leadership, and for the quorum, too, `r` is the leader, in the same epoch."""
     return presumes_leadership(s, r) and s.quorum_leader == r and s.quorum_epoch == s.leader_epoch[r]
 
 
 def is_caught_up_to(s, leader, follower, end_offset):
-    """The follower holds an entry wherever the leader does below `end_offset`; the entries are not compared."""
+    """Leader and follower hold an entry just below `end_offset`, unless it is 0; these entries are not compared."""
     return follows(s, follower, leader) and (
         end_offset == 0 or (has_entry(s, leader, end_offset - 1) and has_entry(s, follower, end_offset - 1))
     )
@@ -101,7 +101,7 @@ def adopt_request(s, r, epoch):
 
 @action
 def controller_shrinks_isr(s, r: Replica):
-    """The controller removes a replica from the ISR. The last member stays in it, but the partition has no leader."""
+    """The controller removes a replica from the ISR. The last member stays, but the partition then has no leader."""
     require(s.next_epoch <= s.max_epoch)
     require(s.quorum_leader == r or s.quorum_isr[r])
     if s.quorum_leader != r:
@@ -178,7 +178,7 @@ def leader_raises_high_watermark(s, leader: Replica):
 
 
 def names_leader(s, request):
-    """The request was sent, and it names a leader: a request without one makes no replica a follower."""
+    """The request was sent, and it names a leader: a request that names none makes no replica a follower."""
     return s.request_leader[request] != NONE
 
 
@@ -230,7 +230,7 @@ def weak_isr(s):
 
 @always
 def strong_isr(s):
-    """Every member of the quorum's ISR holds everything that a presumed leader has exposed."""
+    """Every member of the quorum's ISR holds all entries below the high watermark of any presumed leader."""
     return all(
         same_entry(s, a, b, offset)
         for a in range(s.replicas)

@@ -46,7 +46,7 @@ def voter_times_out(s, voter: Voter):
 
 
 def would_vote_for(s, voter, prospective):
-    """The voter follows no leader, has seen no later epoch, and its log is not newer than the prospective's (KIP-996).
+    """`voter` is `prospective`, or it follows no leader, is in no later epoch, and its log is not newer (KIP-996).
 
     Left out, of Kafka: a voter that receives a later epoch adopts it; and a follower that has not fetched from its
     leader yet would vote as well.
@@ -61,7 +61,7 @@ def would_vote_for(s, voter, prospective):
 
 @action
 def prospective_becomes_candidate(s, voter: Voter):
-    """A majority would vote for the voter. It asks all voters in one step, so no outdated answer counts."""
+    """A majority would vote for `voter`, which asks all other voters in one step, so no outdated answer counts."""
     require(s.role[voter] == Role.PROSPECTIVE)
     require(s.epoch[voter] + 1 in LeaderEpoch)
     require(is_majority(s, sum(1 for other in Voter if would_vote_for(s, other, voter))))
@@ -74,7 +74,7 @@ def asks_for_vote(s, candidate, voter):
 
 @action(shows="{voter} for {candidate}")
 def voter_grants_vote(s, voter: Voter, candidate: Voter):
-    """A voter has one vote in each epoch. Kafka: KafkaRaftClient.handleVoteRequest."""
+    """A voter gives `candidate` its only vote of the epoch. Kafka: KafkaRaftClient.handleVoteRequest."""
     require(asks_for_vote(s, candidate, voter))
     require(
         s.epoch[candidate] > s.epoch[voter]
@@ -88,7 +88,7 @@ def voter_grants_vote(s, voter: Voter, candidate: Voter):
 
 @action(shows="{voter} for {candidate}")
 def voter_refuses_vote(s, voter: Voter, candidate: Voter):
-    """VOTE_RULE forbids a vote for the candidate, but the voter adopts the candidate's epoch, even if it leads."""
+    """VOTE_RULE forbids a vote for the candidate, but the voter adopts its epoch, even if the voter is a leader."""
     require(asks_for_vote(s, candidate, voter))
     require(s.epoch[candidate] > s.epoch[voter])
     require(not may_get_vote_of(s, candidate, voter))
@@ -114,7 +114,7 @@ def leader_announces_itself(s, leader: Voter, follower: Replica):
 
 
 def is_leader_of(s, r, epoch):
-    """The replica itself leads this epoch. Two leaders of an epoch must not exist; if they do, neither steps down."""
+    """Replica `r` itself leads `epoch`. There must not be two leaders of an epoch; if there are, neither steps down."""
     return is_leader(s, r) and s.epoch[r] == epoch
 
 
@@ -161,7 +161,7 @@ def leader_appends(s, leader: Voter):
 
 @action
 def replica_restarts(s, replica: Replica):
-    """A crash and a restart, as one step: between them the replica takes no step, as any replica may do for a time."""
+    """A crash and a restart, as one step: while it is down, a replica takes no step, as any replica may for a time."""
     require(s.restarts_so_far < s.restarts)
     become_follower(s, replica, s.epoch[replica], NONE)
     s.high_watermark[replica] = 0

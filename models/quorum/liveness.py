@@ -1,7 +1,7 @@
 """What must happen eventually in a quorum: liveness. `MODEL` has the state and the actions of the model `quorum`.
 
 A search for loops needs every reachable state and its transitions, so these properties are no part of the model that
-`check quorum` searches; `check quorum_liveness` searches this one. Only voters that hear nothing time out, because
+`check quorum` searches; `check quorum_liveness` searches this one. Only voters that hear no leader time out, because
 elections without a reason prevent all progress.
 
 All steps that replicas take by themselves are fair; faults and repairs are not. Epochs are bounded: once they are used
@@ -57,7 +57,7 @@ def cut_off_leader_resigns(s):
 
 
 def could_lead(s, voter):
-    """The voter reaches a majority of voters that may vote for its log."""
+    """`voter` can exchange messages with voters that may vote for its log and, with `voter` itself, are a majority."""
     return is_majority(
         s,
         sum(

@@ -101,12 +101,12 @@ def roles_match(s):
 
 
 def is_kept_by(s, leader, r):
-    """The replica is the leader, or follows it and is reached by it."""
+    """Replica `r` is `leader`, or follows it and can exchange messages with it."""
     return r == leader or (follows(s, r, leader) and can_reach(s, leader, r))
 
 
 def is_healthy(s, leader):
-    """The leader reaches a majority that follows it, itself included."""
+    """`leader` leads, and a majority of the voters, itself included, follow it and can exchange messages with it."""
     return is_leader(s, leader) and is_majority(s, sum(1 for v in Voter if is_kept_by(s, leader, v)))
 
 
@@ -168,7 +168,7 @@ def a_record_is_acknowledged_and_everywhere(s):
 
 @sometimes(applies=lambda configuration: has_elections(configuration) and configuration.records > 0)
 def a_later_leader_has_committed(s):
-    """A leader of a later epoch knows that a record of an earlier epoch is committed."""
+    """A leader's high watermark is above a record of an epoch before the leader's own."""
     return any(
         is_leader(s, leader) and offset < s.high_watermark[leader] and s.log_epoch[leader][offset] < s.epoch[leader]
         for leader in Voter

@@ -22,19 +22,19 @@ from isrcheck.models.quorum.state import (
 
 
 def end_offset_for_epoch(s, r, epoch):
-    """The offset after the last entry of this or an earlier epoch. Kafka: LeaderEpochFileCache.endOffsetFor."""
+    """The offset after the last entry of `epoch` or an earlier epoch. Kafka: LeaderEpochFileCache.endOffsetFor."""
     return sum(1 for offset in range(s.log_size) if offset < s.log_end_offset[r] and s.log_epoch[r][offset] <= epoch)
 
 
 def epoch_before(s, r, end_offset):
-    """The epoch of the entry below this offset; NONE at the start of the log."""
+    """The epoch of the entry just below `end_offset`; NONE if `end_offset` is 0."""
     return s.log_epoch[r][end_offset - 1] if end_offset > 0 else NONE
 
 
 def is_diverging(s, leader, follower):
     """The last fetched epoch and the fetch offset do not fit into the leader's log.
 
-    The leader's log lacks the epoch, or the epoch ends there before the offset. Kafka: validateFetchOffsetAndEpoch.
+    The log lacks this epoch, or this epoch ends in the log before this offset. Kafka: validateFetchOffsetAndEpoch.
     """
     return (
         epoch_before(s, leader, end_offset_for_epoch(s, leader, last_epoch(s, follower))) != last_epoch(s, follower)
@@ -56,7 +56,7 @@ def leader_learns_of_fetch(s, leader, follower):
 
 @action
 def only_voter_commits(s, leader: Voter):
-    """A leader that is the only voter commits what is in its own log, which is a majority. With more voters, only
+    """A leader that is the only voter commits its whole log, since it alone is a majority. With more voters, only
     fetches raise the high watermark.
 
     Kafka: LeaderState.updateLocalState.
@@ -110,7 +110,7 @@ def follower_truncates(s, follower: Replica, leader: Voter):
 
 
 def truncate_to(s, follower, end_offset, epoch):
-    """Keep entries of earlier epochs, and of the diverging epoch at most as many entries as the leader has."""
+    """Keep the entries of epochs before `epoch`, and those of `epoch`, the diverging epoch, below `end_offset`."""
     if epoch_before(s, follower, end_offset_for_epoch(s, follower, epoch)) == epoch:
         cut_log(s, follower, min(end_offset, end_offset_for_epoch(s, follower, epoch)))
     else:

@@ -37,7 +37,7 @@ def replicate_entry(s, leader, follower, end_offset):
 
 @action
 def leader_commits(s, leader: Voter):
-    """The leader commits an entry for which enough followers have answered, and all entries before it."""
+    """The leader commits an entry that, by the answers of the followers, a majority has, and all entries before it."""
     require(is_leader(s, leader))
     require(committed_end_offset(s, leader) > s.high_watermark[leader])
     commit(s, leader, committed_end_offset(s, leader))

@@ -122,8 +122,8 @@ def is_majority(s, count):
 
 @action
 def leader_appends(s):
-    """The leader appends the record. Copies that are left of an earlier attempt, with another leader, are older than
-    this write and do not count."""
+    """The leader appends the record. Copies left from an earlier attempt, under an earlier leader, are older than this
+    write and do not count."""
     require(s.leader == Leader.LACKS)
     require(not s.acknowledged)
     s.leader = Leader.HOLDS
@@ -192,7 +192,7 @@ def slow_follower_leaves_isr(s, holds: HasRecord):
 
 
 def is_caught_up(s, holds):
-    """The follower has the leader's log. Records of an earlier attempt are truncated on its way into the ISR."""
+    """The follower has the leader's log. A record of an earlier attempt, if any, is truncated when it joins the ISR."""
     return s.leader == Leader.LACKS or (s.leader == Leader.HOLDS and holds == 1)
 
 
@@ -268,7 +268,7 @@ def lead(s, holds):
 
 @action
 def majority_elects(s, holds: HasRecord):
-    """A majority elects a broker. A voter that holds the record votes only for a broker that holds it."""
+    """A majority elects a broker. A voter that holds the record votes only for a broker that holds the record, too."""
     require(s.SCHEME == Scheme.MAJORITY)
     require(not is_running(s))
     require(s.in_sync[holds] > 0)
@@ -307,7 +307,7 @@ def write_can_be_acknowledged(s):
 
 @always
 def acked_not_lost(s):
-    """If the record is acknowledged, some running broker holds it, and no broker leads without it."""
+    """If the record is acknowledged, some running broker holds it, and so does the leader, if there is one."""
     return not s.acknowledged or (s.leader != Leader.LACKS and copies(s) > 0)
 
 

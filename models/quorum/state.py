@@ -170,12 +170,12 @@ def is_majority(s, count):
 
 
 def follows(s, follower, leader):
-    """The follower knows this leader of its epoch (a leader follows itself); messages need not pass between the two."""
+    """`follower` has the epoch of `leader`, and `leader` as its leader (a leader has itself); a cut may part them."""
     return s.leader[follower] == leader and s.epoch[follower] == s.epoch[leader]
 
 
 def hears_from_leader(s, r):
-    """A leader that is not outdated reaches the replica, which gets the leader's heartbeats or answers to fetches."""
+    """Replica `r` gets the heartbeats or the answers to fetches of a leader whose epoch is not before its own."""
     return any(
         is_leader(s, other) and other != r and s.epoch[other] >= s.epoch[r] and can_reach(s, other, r)
         for other in Voter
@@ -183,7 +183,7 @@ def hears_from_leader(s, r):
 
 
 def is_answered_by_majority(s, leader):
-    """A majority of the voters, including the leader, is reached and has not adopted a later epoch."""
+    """A majority of the voters, `leader` included, can exchange messages with it and is in no later epoch."""
     return is_majority(
         s, sum(1 for v in Voter if v == leader or (can_reach(s, leader, v) and s.epoch[v] <= s.epoch[leader]))
     )
@@ -243,7 +243,7 @@ def become_candidate(s, r):
 
 
 def become_leader(s, r):
-    """The replica leads, knows nothing of other logs and, with LEADER_CHANGE_RECORD, appends an entry of its epoch."""
+    """`r` leads, assumes nothing about the other logs and, with LEADER_CHANGE_RECORD, appends an entry of its epoch."""
     s.role[r] = Role.LEADER
     s.leader[r] = r
     s.votes[r].clear()
@@ -293,7 +293,7 @@ def committed_end_offset(s, leader):
 
 
 def commit(s, leader, end_offset):
-    """Raise the leader's high watermark; with that, clients learn that their records are committed.
+    """Raise the leader's high watermark to `end_offset`: the clients' records below it count as acknowledged.
 
     A client that wrote to an earlier leader gets no answer from this leader; but the client may find the record in the
     log, so the record counts as acknowledged.

@@ -58,7 +58,7 @@ def coordinator_handles_init_producer_id(s, producer: Producer):
 
     An ongoing transaction is aborted first (PrepareEpochFence, which is never durable, then PrepareAbort with the epoch
     of the fence); the instance asks again, and gets the epoch after the fence. An instance that has an epoch already
-    must have the current one (KIP-360) to get another. But the coordinator does not compare the epochs while a
+    gets a new one only if it has the current one (KIP-360). But the coordinator does not compare the epochs while a
     transaction is ongoing: so a fenced instance aborts the transaction of its successor (prepareInitProducerIdTransit).
     Left out: a second request after a lost answer gets a new epoch, or is fenced.
     """
@@ -76,15 +76,15 @@ def coordinator_handles_init_producer_id(s, producer: Producer):
 def next_epoch(s):
     """The epoch of the next instance; if the producer id is exhausted, the first epoch of a new producer id.
 
-    This new id is not the id that the end of a transaction takes, so the model gives its first epoch another number.
-    Kafka: prepareIncrementProducerEpoch, prepareProducerIdRotation.
+    An exhausted id can also be replaced at the end of a transaction, by a different new id (`first_epoch_of_next_id`);
+    so the first epoch gets a higher number here. Kafka: prepareIncrementProducerEpoch, prepareProducerIdRotation.
     """
     return first_epoch_of_next_id(s) + 1 if is_exhausted(s, s.producer_epoch) else s.producer_epoch + 1
 
 
 def can_fence(s):
-    """An epoch is left to fence the producer with. Otherwise, up to 4.2, the coordinator throws an exception, and the
-    transaction stays as it is; since 4.3, it keeps the highest epoch (KAFKA-20090)."""
+    """An epoch is left for the fence; or, since 4.3, the fence may keep the highest epoch (KAFKA-20090). If neither, up
+    to 4.2, the coordinator throws an exception, and the transaction stays as it is."""
     return (
         s.producer_epochs == 0
         or s.producer_epoch > s.producer_epochs
@@ -94,9 +94,8 @@ def can_fence(s):
 
 
 def fence(s):
-    """Abort the transaction with a later epoch than that of its instance; since 4.3, if the producer id is exhausted,
-    this abort takes the next producer id.
-    """
+    """Abort the transaction with a later epoch than that of the instance that began the transaction; since 4.3, if the
+    producer id is exhausted, this abort takes the next producer id."""
     if s.producer_epochs > 0:
         s.knows_other_id[0] = s.FENCE_TAKES_NEXT_ID and is_exhausted(s, s.producer_epoch)
     begin_write(
@@ -107,7 +106,7 @@ def fence(s):
 
 
 def epoch_of_fence(s):
-    """The epoch of the fence: the epoch after the transaction's. In 4.0.0, TV2 raised it once more (KAFKA-19367).
+    """The epoch of the fence: the transaction's epoch + 1. In 4.0.0, TV2 raised the epoch once more (KAFKA-19367).
 
     With TV2, the producer's own abort raises the epoch by one, too. So, since the repair of KAFKA-19367, a fenced
     producer that requests an abort mistakes the fence for this abort. Kafka: prepareFenceProducerEpoch,
@@ -139,7 +138,8 @@ def can_end(s, request):
 
 
 def prepare(s, request):
-    """Begin to write the end. With TV2, an end that exhausts a producer id takes the next id, sent in the answer."""
+    """Begin to append PrepareCommit or PrepareAbort. With TV2, an end that exhausts a producer id takes the next id,
+    which the producer gets with the answer."""
     if s.producer_epochs > 0:
         s.knows_other_id[0] = (s.TXN_VERIFY == Verification.TV2 and is_exhausted(s, s.producer_epoch)) or (
             s.knows_other_id[0] and is_over(s)
@@ -152,7 +152,7 @@ def prepare(s, request):
 
 
 def requested_end(s, producer):
-    """The outcome that the outstanding EndTxn of a producer requests."""
+    """The outcome that the outstanding EndTxn of a producer requests; NOTHING if no EndTxn is outstanding."""
     if s.phase[producer] == Phase.COMMITTING:
         return Request.COMMIT
     if s.phase[producer] == Phase.ABORTING:
@@ -186,8 +186,8 @@ def coordinator_handles_late_end_txn(s):
 def coordinator_times_out_transaction(s):
     """A transaction that takes longer than transaction.timeout.ms is aborted, and its producer is fenced.
 
-    For a producer that lives, this needs a budget. An instance whose transaction has timed out does not recover
-    (KIP-588 is left out).
+    Unless the application has stopped, this uses the budget `timeouts`. An instance whose transaction has timed out
+    does not recover (KIP-588 is left out).
     """
     require(s.transaction_state == TransactionState.ONGOING)
     require(is_idle(s))
@@ -226,7 +226,7 @@ def coordinator_completes_transaction(s):
 
 
 def leave_copy_of_marker(s, p):
-    """A copy of the marker is on its way: it may arrive at any time, or never."""
+    """A copy of the coordinator's marker is on its way to partition `p`: it may arrive at any time, or never."""
     s.late_marker[p] = decided_request(s)
     s.late_marker_epoch[p] = s.producer_epoch
     s.late_marker_coordinator_epoch[p] = s.coordinator_epoch
@@ -246,7 +246,7 @@ def move_coordinator(s):
 
 
 def leave_answer_of_marker(s):
-    """An answer to the old coordinator's marker is on its way: it counts if the new coordinator is the same broker."""
+    """An answer to the old coordinator's marker is on its way; it matters if its broker is the coordinator again."""
     if s.late_answer[0] == LateAnswer.REMOVED_ENTRY:
         s.late_answer[0] = LateAnswer.NONE
     if s.late_answers_left[0] > 0 and any(
@@ -270,7 +270,8 @@ def coordinator_fails_over(s):
 
 @action
 def coordinator_fails_over_after_append(s):
-    """Another broker becomes the coordinator, after the pending append was replicated; its requester gets no answer."""
+    """Another broker becomes the coordinator after the pending append was replicated; whoever asked for the appended
+    transition gets no answer."""
     require(s.coordinator_epoch < s.failovers)
     require(not is_idle(s))
     move_coordinator(s)
@@ -295,7 +296,7 @@ def coordinator_learns_of_earlier_marker(s, answer: SurvivingAnswer):
 
 
 def awaits_answers(s):
-    """Some partition has yet to answer the marker of the prepared transaction."""
+    """Some partition of the prepared transaction has not answered the coordinator's marker yet."""
     return (
         is_prepared(s)
         and is_idle(s)
@@ -329,7 +330,7 @@ def is_accepted(s, p, epoch, coordinator_epoch):
 
 
 def is_acknowledged_as_retry(s, p, epoch, coordinator_epoch):
-    """Since the fix of KAFKA-19999, a marker with a known epoch, without an open transaction, counts as a retry."""
+    """Since the fix of KAFKA-19999, a marker of the epoch that `p` knows is a retry if `p` has no open transaction."""
     return (
         s.EQUAL_MARKER_EPOCH_IS_RETRY
         and coordinator_epoch >= s.known_coordinator_epoch[p]
@@ -358,7 +359,7 @@ def coordinator_sends_marker(s, partition: Partition):
 
 @action(shows="{partition}")
 def leader_appends_marker(s, partition: Partition):
-    """The coordinator's marker arrives; it is answered once it is replicated."""
+    """The coordinator's marker arrives, and the partition appends it; the answer follows once it is replicated."""
     require(s.marker[partition] == Marker.SENT)
     require(
         is_accepted(s, partition, s.producer_epoch, s.coordinator_epoch)
@@ -399,7 +400,7 @@ def answer_to_marker_is_lost(s, partition: Partition):
 
 @action(shows="{partition}")
 def leader_appends_late_marker(s, partition: Partition):
-    """A late copy of a marker arrives. The partition cannot tell the copy from a retry; the answer is ignored."""
+    """A late copy of a marker arrives. The partition takes it for a retry; the coordinator ignores the answer."""
     require(s.late_marker[partition] != Request.NOTHING)
     require(
         is_accepted(s, partition, s.late_marker_epoch[partition], s.late_marker_coordinator_epoch[partition])

@@ -1,6 +1,6 @@
 """Kafka's transactions: a coordinator, a producer's instances, and the partitions that they write to.
 
-A generation is data: values of switches. docs/transactions.md explains each switch, and why these generations.
+A generation of Kafka versions is data: values of switches. docs/transactions.md explains each switch and generation.
 """
 
 from isrcheck.models.language.model import assemble

@@ -1,4 +1,4 @@
-"""What must happen eventually to a transaction: liveness. `MODEL` has the state, actions and generations of the model.
+"""What must happen to a transaction eventually: liveness. `MODEL` has state, actions and generations of `transactions`.
 
 A search for loops takes longer than a search that judges the promises, so these properties are no part of the model
 that `check transactions` searches; `check transactions_liveness` searches the `MODEL` of this module.

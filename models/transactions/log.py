@@ -29,7 +29,7 @@ def is_marker(s, p, offset):
 
 
 def is_open(s, p):
-    """The log ends with records that no marker has ended: the partition has an ongoing transaction."""
+    """The log of partition `p` ends with a record, not with a marker: the partition has an ongoing transaction."""
     return any(offset + 1 == s.log_end_offset[p] and is_record(s, p, offset) for offset in range(s.log_size))
 
 
@@ -86,7 +86,7 @@ def holds_offsets(s, p):
 
 
 def committed_offset(s):
-    """The number of the next input: the last committed offset in `__consumer_offsets` (the last partition), or 0."""
+    """The number of the next input: the last committed offset in `__consumer_offsets`, the last partition; else 0."""
     for back in range(s.log_size):
         for transaction in range(s.transactions):
             if s.log_record[s.partitions - 1][s.log_size - 1 - back] == record_of(s, transaction) and is_visible_at(
@@ -144,7 +144,7 @@ def is_over(s):
 
 
 def is_exhausted(s, epoch):
-    """The producer id has no further epoch for a producer. Kafka: TransactionMetadata.isEpochExhausted."""
+    """After `epoch`, the producer id has no more epochs for producers. Kafka: TransactionMetadata.isEpochExhausted."""
     return s.producer_epochs > 0 and s.producer_epochs - 1 <= epoch and epoch <= s.producer_epochs
 
 
@@ -159,7 +159,7 @@ def first_epoch_of_next_id(s):
 
 
 def epoch_at_end(s):
-    """The epoch with which a prepared transaction will be complete. Kafka: TransactionMetadata.prepareComplete."""
+    """The producer's epoch once the prepared transaction is complete. Kafka: TransactionMetadata.prepareComplete."""
     if s.producer_epochs > 0 and is_prepared(s) and s.knows_other_id[0]:
         return first_epoch_of_next_id(s)
     return s.producer_epoch
@@ -172,7 +172,7 @@ def forget_next_id(s):
 
 
 def changes_id(s):
-    """The prepared transaction will take the next producer id when it is complete, or the complete one has taken it."""
+    """The prepared transaction will take the next producer id once complete, or the last, complete one has taken it."""
     return (is_prepared(s) and is_highest(s, s.producer_epoch)) or (
         (
             s.transaction_state == TransactionState.COMPLETE_COMMIT
@@ -196,7 +196,7 @@ def last_begun_with(s, epoch):
 
 
 def decide(s, decided):
-    """Note the decision for the transaction that is ongoing at the coordinator."""
+    """Note `decided` as the outcome of the transaction that is ongoing at the coordinator."""
     ongoing = last_begun_with(s, s.producer_epoch)
     for transaction in range(s.transactions):
         if transaction == ongoing:

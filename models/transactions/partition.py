@@ -27,7 +27,7 @@ def append(s, p, entry):
 
 
 def is_in_flight(s, p, transaction):
-    """A request with the record may arrive. A copy of a record that the log holds is answered as a duplicate.
+    """The record of `transaction` may arrive at `p`. A copy of a record that the log holds is answered as a duplicate.
 
     Left out: the leader of `__consumer_offsets` does not recognise such a copy, and appends it again.
     """
@@ -35,7 +35,7 @@ def is_in_flight(s, p, transaction):
 
 
 def precedes(s, p, earlier, transaction):
-    """The producer has sent an earlier record to the partition, with the same epoch."""
+    """The record of `earlier` was sent to `p` before the record of `transaction`, and with the same epoch."""
     return (
         earlier < transaction
         and s.was_sent[p][earlier]
@@ -44,7 +44,7 @@ def precedes(s, p, earlier, transaction):
 
 
 def last_batch(s, p, transaction):
-    """The last record with the same epoch that the partition's state of the producer still knows, or NONE."""
+    """The last transaction with the epoch of `transaction` whose record `p` has, and has not forgotten; or NONE."""
     for back in range(s.log_size):
         for other in range(s.transactions):
             if (
@@ -57,7 +57,7 @@ def last_batch(s, p, transaction):
 
 
 def has_expected_sequence(s, p, transaction):
-    """The batch continues the sequence of its epoch. Each record has one number, even if the record was given up.
+    """The record has the sequence number that `p` expects. Each record takes one number, even if it was given up.
 
     Kafka: ProducerAppendInfo.checkSequence. A partition without state of the producer expects 0, and since 2.5 accepts
     any number. A partition that knows the epoch only by a marker expects 0. Committed offsets have no sequence number:
@@ -79,8 +79,8 @@ def asks_before_appending(s, p, transaction):
     """The leader asks the coordinator about the first record of a transaction (KIP-890).
 
     In 3.6 it asks only about records that a producer sends itself; offsets come from the group coordinator
-    (KAFKA-15449). Up to 3.9, a record whose producer has an open transaction here counts as part of it, whatever its
-    epoch.
+    (KAFKA-15449). Up to 3.9, a record of any epoch counts as part of the transaction that its producer has open in the
+    partition, if it has one.
     """
     return (
         s.TXN_VERIFY != Verification.OFF

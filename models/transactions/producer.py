@@ -24,7 +24,7 @@ from isrcheck.models.transactions.values import Outcome, Phase, TransactionState
 
 
 def is_latest_of(s, transaction, producer):
-    """This is the last transaction that the producer has begun."""
+    """`transaction` is the last one that `producer` has begun."""
     return s.begun_by[transaction] == producer and not any(
         s.begun_by[later] == producer for later in range(s.transactions) if transaction < later
     )
@@ -106,7 +106,7 @@ def knows_partition_as_added(s, producer, partition):
 
 @action(shows="{producer} to {partition}")
 def producer_sends_record(s, producer: Producer, partition: Partition):
-    """Produce, or TxnOffsetCommit for `__consumer_offsets`: the request is under way. TV2 needs no earlier request."""
+    """Produce, or TxnOffsetCommit for `__consumer_offsets`, is sent; before TV2, only once the partition is added."""
     require(s.phase[producer] == Phase.IN_TRANSACTION)
     require(s.TXN_VERIFY == Verification.TV2 or knows_partition_as_added(s, producer, partition))
     require(
@@ -140,7 +140,7 @@ def producer_commits(s, producer: Producer):
 
 
 def was_decided(s, producer, decided):
-    """The last transaction's outcome is `decided`, and the coordinator has the epoch that the producer's EndTxn gives.
+    """The producer's last transaction has the outcome `decided`, and the coordinator has the epoch after its EndTxn.
 
     With TV2, the coordinator takes a request for carried out if the coordinator's epoch is the next one after the
     request's (retryOnEpochBump): it cannot tell whether a different request has raised the epoch. After the last epoch
@@ -160,7 +160,7 @@ def is_complete_with_next_id(s):
 
 
 def is_epoch_of_own_end(s, epoch):
-    """The coordinator has the epoch to which an EndTxn with this epoch leads.
+    """The coordinator has the epoch with which an EndTxn that carries `epoch` ends a transaction.
 
     Left out: since 4.3, a producer with the highest epoch that aborts goes on with the next producer id; in the model,
     this producer does not hear of the end.
@@ -193,13 +193,13 @@ def producer_aborts(s, producer: Producer):
 
 
 def is_answered(s):
-    """The coordinator answers EndTxn. If the transaction ends with the highest epoch, because the coordinator has lost
-    the next producer id or a fence took no id, it answers only a repeated EndTxn, once the transaction is complete."""
+    """The coordinator answers EndTxn. If the transaction ends with the highest epoch (the coordinator has lost the next
+    producer id, or a fence took none), the coordinator answers only a repeated EndTxn, after the completion."""
     return not is_highest(s, epoch_at_end(s)) or (is_over(s) and is_idle(s))
 
 
 def take_epoch_of_answer(s, producer):
-    """With TV2, the answer to EndTxn holds the next epoch; after the last epoch, the first of the next producer id."""
+    """Take the epoch of the answer: with TV2, the next one; after the last one, the first of the next producer id."""
     s.epoch[producer] = epoch_at_end(s)
     s.phase[producer] = Phase.READY
 

@@ -36,8 +36,8 @@ def keeps_all_committed(s):
 def read_committed_is_atomic(s):
     """A read_committed reader receives all records of a committed transaction, and none of any other.
 
-    Partitions learn of a decision one after the other, so this is about what they can eventually show. The next two
-    properties are its two halves.
+    Partitions learn of a decision one after the other, so the property is about what readers eventually receive. The
+    next two properties are its two halves.
     """
     return shows_only_committed(s) and keeps_all_committed(s)
 
@@ -64,7 +64,7 @@ def committed_on_request(s):
 
 
 def is_fenced(s, transaction):
-    """A newer instance of the producer has been initialised since the transaction began."""
+    """An instance of the producer that is newer than the one that began the transaction has been initialised."""
     return any(s.begun_by[transaction] < i and s.epoch[i] != NONE for i in range(s.producers))
 
 

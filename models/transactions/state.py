@@ -168,7 +168,7 @@ class State:
 
 @initial
 def a_producer_is_ready(configuration):
-    """The first instance has its epoch; the coordinator is in the state Empty."""
+    """The first instance of the producer has epoch 0; the coordinator is in the state Empty."""
     others = configuration.producers - 1
     yield {
         "phase": [Phase.READY] + others * [Phase.NOT_STARTED],

@@ -28,7 +28,7 @@ class TransactionState(IntEnum):
 
 
 class Outcome(IntEnum):
-    """What the coordinator has decided about a transaction: durable in its log, and irrevocable."""
+    """What the coordinator has decided about a transaction, durably and irrevocably; OPEN: nothing yet."""
 
     OPEN = 0
     COMMITTED = 1

@@ -81,12 +81,12 @@ def may_be_received(s, sender):
 
 
 def enough_to_send(s, senders):
-    """`senders`, a number of ECHO messages, is at least N - 2T, but less than N - T."""
+    """The number `senders` of received ECHO messages is at least N - 2T, but less than N - T."""
     return senders + s.tolerated + s.tolerated >= s.processes and senders + s.tolerated < s.processes
 
 
 def enough_to_accept(s, senders):
-    """`senders`, a number of ECHO messages, is at least N - T."""
+    """The number `senders` of received ECHO messages is at least N - T."""
     return senders + s.tolerated >= s.processes
 
 

@@ -71,8 +71,8 @@ def start(s, node: Node):
 
 @action(shows="{identity} by {node}")
 def receive(s, node: Node, identity: Node):
-    """A node that has lost, or has a greater identity, passes `identity` on; others drop it, and win if it is
-    theirs."""
+    """`node` receives `identity`. A node that has lost, or whose own identity is greater, sends `identity` to its
+    successor. Any other node does not, and wins if `identity` is its own."""
     require(s.has_started[node])
     require(s.messages[node][identity])
     s.messages[node][identity] = False

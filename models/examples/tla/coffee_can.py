@@ -4,8 +4,8 @@ After specifications/CoffeeCan/CoffeeCan.tla by Andrew Helwer (2026-05-12; githu
 Model file: CoffeeCan100Beans.cfg, with MaxBeanCount = 100.
 
 The same: every state and step, also the step that changes nothing at the end. Different: the can is two fields. The
-hypothesis about the end is two properties; TLA+ evaluates its premise in the first state, and no step changes the
-premise.
+hypothesis about the last bean is two properties; TLA+ evaluates the hypothesis' premise in the first state only, but no
+step changes whether the premise is true.
 """
 
 from collections.abc import Iterator

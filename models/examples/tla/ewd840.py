@@ -5,8 +5,8 @@ file: EWD840.cfg, with N = 3.
 
 The same: every state, every action, and the property that a finished computation is eventually detected. Different:
 Environment is two actions, `send_message` and `deactivate`, and System is also two. The guard of `pass_token` is a
-disjunction: TLC generates a successor for each part of it that is true, here there is one. That the algorithm refines
-the module SyncTerminationDetection is not stated; `termination_detection` is its safety part.
+disjunction: TLC generates one successor for each disjunct that is true, isrcheck one in all. That the algorithm refines
+the module SyncTerminationDetection is not stated; `termination_detection` is that module's safety part.
 """
 
 from enum import IntEnum
@@ -62,7 +62,7 @@ def the_token_is_black(s, active: Nodes, black: Nodes, position: Node):
 
 @action
 def initiate_probe(s):
-    """Node 0 sends a white token round, unless the last round showed that all nodes are inactive."""
+    """Node 0 sends a white token round the ring, unless the last round showed that all nodes are inactive."""
     require(s.token_position == 0)
     require(s.token_color == Color.BLACK or s.color[0] == Color.BLACK)
     s.token_position = s.nodes - 1

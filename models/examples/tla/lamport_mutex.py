@@ -50,7 +50,7 @@ def beats(s, process, other):
 
 
 def broadcast(s, sender, message):
-    """Send a message to all others."""
+    """`sender` sends `message` to all other processes."""
     for other in Process:
         if other != sender:
             s.network[sender][other].append(message)
@@ -58,7 +58,7 @@ def broadcast(s, sender, message):
 
 @action
 def request(s, process: Process):
-    """A process asks all others for the critical section."""
+    """A process asks all other processes to let it enter the critical section."""
     require(s.requested[process][process] == 0)
     s.requested[process][process] = s.clock[process]
     broadcast(s, process, REQUEST + s.clock[process])
@@ -74,7 +74,7 @@ def enter(s, process: Process):
 
 @action
 def leave(s, process: Process):
-    """A process leaves the critical section (Exit), and tells all others."""
+    """A process leaves the critical section (Exit), and tells all other processes (rel)."""
     require(process in s.critical)
     s.critical.discard(process)
     broadcast(s, process, RELEASE)

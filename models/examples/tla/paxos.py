@@ -5,10 +5,10 @@ After specifications/PaxosHowToWinATuringAward/Paxos.tla by Leslie Lamport
 three acceptors, two values, ballots 0 and 1, and as quorums all pairs.
 
 The same: every state and step. Messages are never removed. Different: the set `msgs` is an array of truth values for
-each kind of message. A promise (1b) for a ballot is sent at most once by each acceptor, so that the vote in it is one
-entry per acceptor and ballot. `phase_2a` has two more parameters, the quorum and the acceptor whose vote shows that the
-value is safe: TLC generates a successor for each of them, and for each acceptor. That the algorithm refines the module
-Voting is not stated; `agreement` says what follows.
+each kind of message. Each acceptor sends at most one promise (1b) for a ballot, so the vote that the promise reports is
+one entry per acceptor and ballot. `phase_2a` has two more parameters, the quorum and the acceptor whose vote shows that
+the value is safe: TLC too generates a successor for each quorum and each such acceptor. That the algorithm refines the
+module Voting is not stated; `agreement` says what follows.
 """
 
 from isrcheck.models.language import (
@@ -47,7 +47,7 @@ class Quorum(Domain, size="acceptors"):
 
 
 class Witness(Domain, size=lambda configuration: configuration.acceptors + 1):
-    """The acceptor whose vote is the last one in a quorum; the last number stands for no vote in the quorum."""
+    """The acceptor whose vote has the highest ballot in a quorum; the last number means that nobody there has voted."""
 
 
 class State:
@@ -64,13 +64,13 @@ class State:
 
 @action
 def phase_1a(s, ballot: Ballot):
-    """The leader of a ballot asks the acceptors for promises, perhaps again."""
+    """The leader of `ballot` asks the acceptors for promises, perhaps not for the first time."""
     s.sent_1a[ballot] = True
 
 
 @action
 def phase_1b(s, acceptor: Acceptor, ballot: Ballot):
-    """An acceptor promises to ignore smaller ballots, and says what it has voted for."""
+    """An acceptor promises to ignore ballots below `ballot`, and reports its last vote."""
     require(s.sent_1a[ballot])
     require(ballot > s.max_ballot[acceptor])
     s.max_ballot[acceptor] = ballot
@@ -97,7 +97,7 @@ def voted_last(s, quorum, ballot, acceptor):
 
 @action(shows="{value} in ballot {ballot}, quorum without {quorum}, witness {witness}")
 def phase_2a(s, ballot: Ballot, value: Value, quorum: Quorum, witness: Witness):
-    """The ballot's leader asks for votes: for the last value voted in `quorum`, or any value if nobody there voted."""
+    """The ballot's leader asks for votes for the value of the last vote in `quorum` or, if it has no vote, for any."""
     require(not any(s.sent_2a[ballot][v] for v in range(s.values)))
     require(all(s.sent_1b[a][ballot] for a in range(s.acceptors) if a != quorum))
     require(
@@ -110,7 +110,7 @@ def phase_2a(s, ballot: Ballot, value: Value, quorum: Quorum, witness: Witness):
 
 @action(shows="{acceptor} for {value} in ballot {ballot}")
 def phase_2b(s, acceptor: Acceptor, ballot: Ballot, value: Value):
-    """An acceptor votes, unless it has promised to ignore the ballot."""
+    """An acceptor votes for `value` in `ballot`, unless it has promised to ignore this ballot."""
     require(s.sent_2a[ballot][value])
     require(ballot >= s.max_ballot[acceptor])
     s.max_ballot[acceptor] = ballot

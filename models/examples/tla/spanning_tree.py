@@ -64,7 +64,7 @@ def are_neighbours(one, other):
 
 @action(shows="of {node} to {distance} through {neighbour}")
 def relax(s, node: Node, neighbour: Node, distance: Distance):
-    """A node takes a neighbour as its mother, and as its distance any value below its own and above the neighbour's."""
+    """`node` makes `neighbour` its mother, and takes a `distance` above the neighbour's and below its own so far."""
     require(are_neighbours(node, neighbour))
     require(s.distance[neighbour] < distance)
     require(distance < s.distance[node])

@@ -3,7 +3,7 @@
 After specifications/ewd426/TokenRing.tla by Murat Demirbas and Markus Kuppe (2022-09-30; github.com/tlaplus/Examples,
 MIT license). Model file: TokenRing.cfg, with N = 6 and M = 6.
 
-The same: every state and step. Different: (c + 1) % M is written as a choice.
+The same: every state and step. Different: (c + 1) % M is written as a conditional expression.
 """
 
 from collections.abc import Iterator
@@ -59,21 +59,21 @@ def next_value(s, value):
 
 @action
 def create_token(s):
-    """Node 0 has a token if its counter equals the last node's counter; it passes the token on by counting."""
+    """Node 0 has a token if its counter equals the last node's counter; it passes the token on by counting one up."""
     require(s.counter[0] == s.counter[s.nodes - 1])
     s.counter[0] = next_value(s, s.counter[0])
 
 
 @action
 def pass_token(s, node: Node):
-    """Any other node has a token if its counter differs from its predecessor's; it passes the token on by copying."""
+    """Any other node has a token if its counter differs from its predecessor's; copying this counter passes it on."""
     require(node != 0)
     require(s.counter[node] != s.counter[node - 1])
     s.counter[node] = s.counter[node - 1]
 
 
 def unique_token(s):
-    """There is exactly one token: the first counters are equal, and all others, if any, have the preceding value."""
+    """There is exactly one token: the first counters are equal; the others, if any, are one less than these (mod M)."""
     return any(
         all(
             s.counter[node] == s.counter[0] if node < first else next_value(s, s.counter[node]) == s.counter[0]

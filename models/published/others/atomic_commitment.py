@@ -50,7 +50,7 @@ class Decision(IntEnum):
 
 
 class Recorded(IntEnum):
-    """The values of a vote as the coordinator knows it."""
+    """The values of a vote as the coordinator has recorded it."""
 
     WAITING = 0
     YES = 1
@@ -128,7 +128,7 @@ def coordinator_decides_to_abort(s, p: Participant):
 
 @action
 def coordinator_broadcasts(s, p: Participant):
-    """The coordinator sends its decision to one participant after the other."""
+    """The coordinator sends its decision to `p`, to one participant in each step."""
     require(not s.coordinator_is_faulty)
     require(s.coordinator_decision != Decision.NONE)
     require(s.broadcast[p] == Decision.NONE)
@@ -143,7 +143,7 @@ def coordinator_dies(s):
 
 @action
 def participant_sends_vote(s, p: Participant):
-    """A participant sends its vote, perhaps again."""
+    """A participant sends its vote, perhaps not for the first time."""
     require(not s.is_faulty[p])
     require(s.requested[p])
     s.has_sent_vote[p] = True
@@ -170,7 +170,7 @@ def participant_aborts_unasked(s, p: Participant):
 
 @action
 def participant_decides(s, p: Participant):
-    """Without forwarding, a participant decides what it receives from the coordinator."""
+    """Without FORWARDS, a participant receives the coordinator's decision, and decides the same."""
     require(not s.FORWARDS)
     require(not s.is_faulty[p])
     require(s.decision[p] == Decision.NONE)

@@ -120,7 +120,7 @@ class Offset(Domain, size="values"):
 
 
 class PartitionEpoch(Domain, size=lambda configuration: last_partition_epoch(configuration) + 1):
-    """The number of a metadata record. A broker that knows nothing of the partition has 0."""
+    """The number of a metadata record; 0 for a broker that has no record of the partition yet."""
 
 
 class Start(Domain, size=lambda configuration: max(1, shutdowns_of(configuration))):
@@ -159,7 +159,7 @@ class Registration(IntEnum):
 
 
 class Fetch(IntEnum):
-    """The message between a follower and a leader: none, a request, or one of the responses."""
+    """The message on the way between a follower and a leader: none, a fetch request, or one of its responses."""
 
     NONE = 0
     REQUEST = 1
@@ -171,7 +171,7 @@ class Fetch(IntEnum):
 
 
 class Change(IntEnum):
-    """What the controller learns of a broker."""
+    """The news of a broker for the controller: fenced, unfenced, or shut down uncleanly."""
 
     FENCED = 0
     UNFENCED = 1
@@ -274,7 +274,7 @@ def weight(s, b):
 
 
 def added_epoch(s, incarnations, b):
-    """The broker epoch that a request names for a replica that it adds."""
+    """The broker epoch of replica `b` in `incarnations`, the broker epochs of the replicas that a request adds."""
     return (incarnations // max(1, weight(s, b))) % max(1, s.lossless_shutdowns + s.lossy_shutdowns + 1) + 1
 
 
@@ -290,7 +290,7 @@ def is_offline(s, b):
 
 
 def leader_of(s):
-    """The leader that the controller has chosen, or NONE."""
+    """The leader in the controller's current metadata record, or NONE if the partition has no leader."""
     return s.record_leader[s.partition_epoch]
 
 
@@ -303,7 +303,7 @@ def known_leader_epoch(s, b):
 
 
 def waits_for_the_controller(s, b):
-    """The leader has sent a request to change the ISR, and does not know the outcome."""
+    """Leader `b` has sent a request to change the ISR, and has not learned yet whether it was granted."""
     return s.pending_epoch[b] > s.known_epoch[b]
 
 
@@ -312,7 +312,7 @@ def is_current_leader(s, b):
 
 
 def last_epoch(s, b):
-    """The epoch of the last record in the log; 0 if it is empty."""
+    """The epoch of the last record in the log of broker `b`; 0 if the log is empty."""
     return s.log_epoch[b][s.log_end[b] - 1] if s.log_end[b] > 0 else 0
 
 
@@ -325,7 +325,7 @@ def has_value(s, b, value):
 
 @action
 def broker_starts(s, b: Broker):
-    """BrokerStart: the broker asks to be registered, with the broker epoch that it has on file."""
+    """BrokerStart: the broker asks to be registered, and sends the broker epoch that it has stored."""
     require(is_offline(s, b))
     s.status[b] = Status.STARTING
     s.registration[s.starts_so_far] = Registration.REQUESTED
@@ -358,12 +358,12 @@ def broker_is_registered(s, start: Start):
 
 
 def lags(s, b, member, end):
-    """Whether a member lacks a record below `end`, as far as the leader knows; the leader itself lacks none."""
+    """Whether `member` lacks a record below `end`, as far as leader `b` knows; the leader itself lacks none."""
     return member != b and (s.follower_epoch[b][member] == 0 or s.follower_end[b][member] < end)
 
 
 def committed_end(s, b, end):
-    """The offset up to which every member of the maximal ISR has the records, as far as the leader knows."""
+    """The offset, at most `end`, below which every member of the maximal ISR has the records, as far as `b` knows."""
     return max(
         (
             offset + 1
@@ -377,7 +377,7 @@ def committed_end(s, b, end):
 
 
 def advance_high_watermark(s, b, old, new):
-    """Acknowledge the records that become committed. Consumers read those above the highest high watermark so far."""
+    """Raise the high watermark to `new`: acknowledge the records from `old` on; consumers read those not yet read."""
     s.high_watermark[b] = new
     for offset in Offset:
         if old <= offset and offset < new:
@@ -390,7 +390,7 @@ def advance_high_watermark(s, b, old, new):
 
 
 def maybe_advance_high_watermark(s, b, end):
-    """Raise the high watermark if the ISR has the minimum size; if not, the leader may not know who can be elected."""
+    """Raise the high watermark if the ISR has the minimum size; below it, a leader may not know who can be elected."""
     if committed_end(s, b, end) > s.high_watermark[b] and isr_size(s, s.known_epoch[b]) >= s.min_isr:
         advance_high_watermark(s, b, s.high_watermark[b], committed_end(s, b, end))
 
@@ -484,7 +484,7 @@ def broker_learns_metadata(s, b: Broker, epoch: PartitionEpoch):
 
 
 def is_caught_up(s, b, follower):
-    """Whether a leader may add a follower to the ISR."""
+    """Whether leader `b` regards `follower` as caught up, and so may add it to the ISR."""
     return (
         s.follower_epoch[b][follower] > 0
         and (not s.CHECKS_HIGH_WATERMARK or s.follower_end[b][follower] >= s.high_watermark[b])
@@ -514,8 +514,8 @@ def would_be_granted(s, epoch, isr, incarnations):
 
 @action(shows="{b} without {timed_out}")
 def leader_proposes_isr(s, b: Broker, timed_out: BrokerSet):
-    """SendAlterPartitionRequest: the leader proposes an ISR. A request that was sent before is only repeated if it will
-    be granted."""
+    """SendAlterPartitionRequest: the leader proposes an ISR. It repeats a request that was sent before only if the
+    controller will grant it."""
     require(s.status[b] == Status.RUNNING)
     require(s.role[b] == Role.LEADER)
     require(not waits_for_the_controller(s, b))
@@ -629,7 +629,7 @@ def has_converged(s, leader, follower):
 
 @action(shows="{follower} from {leader}")
 def follower_sends_fetch(s, follower: Broker, leader: Broker):
-    """SendFetchRequest: the follower sends a fetch to the leader."""
+    """SendFetchRequest: the follower sends a fetch request to the leader."""
     require(follower != leader)
     require(s.status[follower] == Status.RUNNING)
     require(s.is_added[follower][leader])
@@ -649,13 +649,13 @@ def follower_sends_fetch(s, follower: Broker, leader: Broker):
 
 
 def is_open_epoch(s, b, epoch, leads):
-    """In the log of `b`, the epoch has no end yet: the log is empty, or its last entry is of the epoch, or `b` leads in
-    the epoch (`leads`: the caller regards `b` as leader)."""
+    """In the log of `b`, `epoch` has no end yet: the log is empty, or its last entry is of `epoch`, or `b` leads in
+    `epoch` (`leads`: the caller regards `b` as leader)."""
     return s.log_end[b] == 0 or epoch == last_epoch(s, b) or (leads and known_leader_epoch(s, b) == epoch)
 
 
 def floor_epoch(s, b, epoch):
-    """The highest epoch in the log that is not above `epoch`; without such an epoch, `epoch` itself."""
+    """The highest epoch in the log of `b` that is at most `epoch`; `epoch` itself if the log has no such epoch."""
     found = max(
         (s.log_epoch[b][offset] for offset in Offset if offset < s.log_end[b] and s.log_epoch[b][offset] <= epoch),
         default=NONE,
@@ -664,7 +664,7 @@ def floor_epoch(s, b, epoch):
 
 
 def start_above(s, b, epoch):
-    """The first offset of a higher epoch; without such an epoch, the end of the log."""
+    """The first offset in the log of `b` with an epoch above `epoch`; the end of the log if it has no such epoch."""
     return min(
         (offset for offset in Offset if offset < s.log_end[b] and s.log_epoch[b][offset] > epoch),
         default=s.log_end[b],
@@ -672,12 +672,12 @@ def start_above(s, b, epoch):
 
 
 def end_of_epoch(s, b, epoch, leads):
-    """LastOffsetForEpoch: where the epoch ends in this log, exclusively."""
+    """LastOffsetForEpoch: the offset after the last entry of `epoch`, or of an earlier epoch, in the log of `b`."""
     return s.log_end[b] if is_open_epoch(s, b, epoch, leads) else start_above(s, b, epoch)
 
 
 def answered_epoch(s, b, epoch, leads):
-    """LastOffsetForEpoch: the epoch that ends at `end_of_epoch`."""
+    """LastOffsetForEpoch: the epoch that ends at `end_of_epoch`: `epoch`, or the next lower one in the log of `b`."""
     return epoch if is_open_epoch(s, b, epoch, leads) else floor_epoch(s, b, epoch)
 
 
@@ -710,7 +710,7 @@ def answer_divergence(s, leader, follower):
 
 
 def answer_records(s, leader, follower):
-    """The leader notes how far the follower is, and sends the next record, if there is one."""
+    """The leader notes the fetch offset as the follower's log end, and sends the record at this offset, if any."""
     s.follower_end[leader][follower] = s.sent_offset[follower][leader]
     s.follower_epoch[leader][follower] = s.sent_broker_epoch[follower][leader]
     maybe_advance_high_watermark(s, leader, s.log_end[leader])
@@ -723,7 +723,7 @@ def answer_records(s, leader, follower):
 
 @action(shows="{leader} to {follower}")
 def leader_answers_fetch(s, leader: Broker, follower: Broker):
-    """ReceiveFetchRequest: the leader receives a fetch, and answers it."""
+    """ReceiveFetchRequest: the leader answers a fetch request with an error, a diverging epoch, or records."""
     require(s.fetch[follower][leader] == Fetch.REQUEST)
     require(s.status[leader] == Status.RUNNING)
     if s.role[leader] != Role.LEADER or known_leader_epoch(s, leader) != s.sent_leader_epoch[follower][leader]:
@@ -767,7 +767,7 @@ def append_record(s, follower, leader):
 
 
 def is_expected(s, follower, leader):
-    """The answer is to the follower's present fetch: from this leader, at the same offset, in the same leader epoch."""
+    """The answer has the leader, the offset and the leader epoch of the follower's present fetch."""
     return (
         s.is_added[follower][leader]
         and s.fetch_offset[follower][leader] == s.sent_offset[follower][leader]
@@ -811,8 +811,8 @@ def next_isr_size(s, change, b):
 
 
 def is_next_elr(s, change, b, member):
-    """Whether a member is in the ELR after a change of `b`. If `b` leaves an ISR that becomes too small, `b` joins the
-    ELR, unless its shutdown was unclean."""
+    """Whether `member` is in the ELR after `change` of broker `b`. If `b` leaves an ISR that becomes smaller than the
+    minimum, `b` joins the ELR, unless its shutdown was unclean."""
     if change == Change.FENCED:
         return next_isr_size(s, change, b) < s.min_isr and (
             s.record_elr[s.partition_epoch][member] or (member == b and s.record_isr[s.partition_epoch][b])
@@ -821,7 +821,7 @@ def is_next_elr(s, change, b, member):
 
 
 def can_lead_from_elr(s, change, b, candidate):
-    """After the change, the candidate is in the ELR and not fenced, so it may be elected."""
+    """After `change` of broker `b`, `candidate` is in the ELR and not fenced, so it may be elected."""
     return is_next_elr(s, change, b, candidate) and (
         change != Change.FENCED if candidate == b else s.is_unfenced[candidate]
     )
@@ -862,8 +862,8 @@ def elects(s, change, b):
 
 
 def writes_last_known_elr(s):
-    """Write the last known ELR: it keeps its members of the record before, and gets each broker that leaves the ELR
-    with this metadata record. If the ISR has the minimum size, the last known ELR is empty."""
+    """Write the last known ELR: that of the previous metadata record, and each broker that leaves the ELR with this
+    record. If the ISR has the minimum size, the last known ELR is empty."""
     size = sum(1 for member in Broker if s.record_isr[s.partition_epoch][member])
     for member in Broker:
         s.record_last_known_elr[s.partition_epoch][member] = size < s.min_isr and (
@@ -873,7 +873,7 @@ def writes_last_known_elr(s):
 
 
 def write_change(s, change, b, candidate):
-    """Append the metadata record of `change`, computed from the record before; then write the last known ELR."""
+    """Append the metadata record of `change`, computed from the previous record; then write the last known ELR."""
     following = s.partition_epoch + 1
     is_election = elects(s, change, b)
     from_elr = is_election and next_isr_size(s, change, b) == 0
@@ -919,7 +919,7 @@ def unfencing_matters(s):
 
 @action(shows="{b}, elects {candidate}")
 def controller_unfences(s, b: Broker, candidate: Broker):
-    """UnfenceBroker: a running broker is heard from again."""
+    """UnfenceBroker: the controller hears from running broker `b` again."""
     require(not s.is_unfenced[b])
     require(s.status[b] == Status.RUNNING)
     require(may_elect(s, Change.UNFENCED, b, candidate) if unfencing_matters(s) else candidate == b)
@@ -930,7 +930,7 @@ def controller_unfences(s, b: Broker, candidate: Broker):
 
 @action(shows="start {start}, elects {candidate}")
 def controller_registers(s, start: Start, candidate: Broker):
-    """ReceiveBrokerRegRequest: a broker without an epoch on file has shut down uncleanly, and leaves ISR and ELR."""
+    """ReceiveBrokerRegRequest: a broker that has stored no epoch has shut down uncleanly, and leaves ISR and ELR."""
     require(s.registration[start] == Registration.REQUESTED)
     require(
         not s.is_unfenced[s.registration_broker[start]]
@@ -962,7 +962,7 @@ def controller_registers(s, start: Start, candidate: Broker):
 
 
 def is_eligible(s, epoch, isr, incarnations, leader, member):
-    """Whether a broker may be in a proposed ISR: not fenced and, if added, has fetched in its present incarnation."""
+    """`member` is not in the proposed ISR, or may be: not fenced and, if added, it has fetched since its last start."""
     return not is_in(isr, member) or (
         s.is_unfenced[member]
         and (
@@ -975,7 +975,7 @@ def is_eligible(s, epoch, isr, incarnations, leader, member):
 
 
 def is_from_the_leader(s, epoch):
-    """The request is of the present leader, in its present incarnation, and has the partition's present epoch."""
+    """The request is of the partition's present epoch, and of the present leader with its present broker epoch."""
     return (
         epoch == s.partition_epoch
         and leader_of(s) != NONE
@@ -1010,7 +1010,7 @@ def controller_changes_isr(s, epoch: PartitionEpoch, isr: IsrNumber, incarnation
 
 
 def refuse_pending(s, b):
-    """Producers of records that are not committed yet get an error."""
+    """The producers of those records in the log of `b` that are not committed yet get an error."""
     for offset in Offset:
         if (
             s.high_watermark[b] <= offset
@@ -1080,7 +1080,7 @@ def goes_down(s, b, candidate):
 
 @action(shows="{b}, elects {candidate}")
 def broker_loses_its_log(s, b: Broker, candidate: Broker):
-    """DataLossShutdown: an unclean shutdown that loses the whole log, and the broker epoch on file."""
+    """DataLossShutdown: an unclean shutdown that loses the whole log, and the stored broker epoch."""
     require(s.lossy_shutdowns_so_far < s.lossy_shutdowns)
     require(not is_offline(s, b))
     require(may_elect(s, Change.FENCED, b, candidate))
@@ -1098,7 +1098,7 @@ def broker_loses_its_log(s, b: Broker, candidate: Broker):
 
 @action(shows="{b}, clean {is_clean}, elects {candidate}")
 def broker_shuts_down(s, b: Broker, is_clean: Choice, candidate: Broker):
-    """NoDataLossShutdown: the log stays whole; only a clean shutdown leaves the broker epoch on file."""
+    """NoDataLossShutdown: the log stays whole; the broker epoch stays stored only if the shutdown is clean."""
     require(s.lossless_shutdowns_so_far < s.lossless_shutdowns)
     require(not is_offline(s, b))
     require(may_elect(s, Change.FENCED, b, candidate))
@@ -1189,7 +1189,7 @@ def has_superset(s, b):
 
 @always
 def replication_quorum_superset(s):
-    """ReplicationQuorumSupersetProperty: the leader waits for every broker that can be elected."""
+    """ReplicationQuorumSupersetProperty: the leader's maximal ISR, if not too small, has all that can be elected."""
     return all(
         not is_current_leader(s, b)
         or (

@@ -76,14 +76,14 @@ def can_roll_back(s, i, j):
 
 
 def agree_on(s, me, length):
-    """The number of servers whose entry number `length` has the same term as that of `me`."""
+    """The number of servers whose entry number `length` (from 1) has the same term as entry number `length` of `me`."""
     return sum(
         1 for node in Server if s.log_length[node] >= length and s.log[node][length - 1] == s.log[me][length - 1]
     )
 
 
 def is_committed(s, me):
-    """A majority has the last entry of `me`, of the current term: an older entry could still be rolled back."""
+    """A majority has the last entry of `me`, and its term is the current one: an older one might be rolled back."""
     return s.log_length[me] > 0 and 2 * agree_on(s, me, s.log_length[me]) > s.servers and last_term(s, me) == s.term
 
 
@@ -102,7 +102,7 @@ def knows_less(s, i, j):
 
 @action(shows="{i} from {j}")
 def append_oplog(s, i: Server, j: Server):
-    """A server appends the next entry of a log that continues its own, even if it is the leader."""
+    """Server `i` appends the next entry of the log of `j`, which continues its own log. The leader can do so, too."""
     require(continues(s, j, i))
     s.log[i][s.log_length[i]] = s.log[j][s.log_length[i]]
     s.log_length[i] += 1
@@ -118,7 +118,7 @@ def rollback_oplog(s, i: Server, j: Server):
 
 @action
 def become_primary_by_magic(s, i: Server):
-    """A server that a majority finds up to date leads from now on; everybody knows it at once."""
+    """A server whose log is as new as those of a majority, or newer, leads the next term; all know it at once."""
     require(2 * sum(1 for j in Server if is_not_behind(s, i, j)) > s.servers)
     if s.term < s.max_term:
         for j in Server:
@@ -144,7 +144,7 @@ def advance_commit_point(s, i: Server):
 
 @action(shows="{i} from {j}")
 def learn_commit_point(s, i: Server, j: Server):
-    """A server learns a later commit point."""
+    """Server `i` learns the commit point of `j`, which is later than its own."""
     require(knows_less(s, i, j))
     require(not s.LEARNS_FROM_SYNC_SOURCE or continues(s, j, i))
     s.commit_term[i] = s.commit_term[j]

@@ -6,8 +6,8 @@ Model file: MCVoting.cfg, with three acceptors, two values, ballots 0 to 2, and 
 The same: every state and step. Different: a vote is an entry of an array, because an acceptor votes at most once in a
 ballot. `vote_for` has three more parameters: the quorum that shows that the value is safe, the ballot after the one in
 which that quorum voted last (0 if it never did), and the acceptor that voted for the value there (if none had to, the
-acceptor outside the quorum). TLC generates a successor for each of them. That voting refines the module Consensus is
-not stated; `agreement` says what it means.
+acceptor outside the quorum). TLC too generates a successor for each of their values. That voting refines the module
+Consensus is not stated; `agreement` says what follows.
 """
 
 from isrcheck.models.language import (
@@ -52,7 +52,7 @@ class State:
 
 
 def is_chosen_in(s, ballot, value):
-    """All acceptors of a quorum have voted for the value; a quorum is all acceptors but one."""
+    """All acceptors of a quorum have voted for `value` in `ballot`; a quorum is all acceptors but one."""
     return any(all(s.vote[a][ballot] == value for a in Acceptor if a != quorum) for quorum in Quorum)
 
 
@@ -61,7 +61,7 @@ def is_chosen(s, value):
 
 
 def can_choose_nothing_else(s, ballot, value):
-    """Each acceptor of a quorum has voted for the value in the ballot, or has not voted there and never will."""
+    """Each acceptor of some quorum has voted for `value` in `ballot`, or has not voted in `ballot` and never will."""
     return any(
         all(
             s.vote[a][ballot] == value or (s.max_ballot[a] > ballot and s.vote[a][ballot] == NONE)
@@ -73,12 +73,12 @@ def can_choose_nothing_else(s, ballot, value):
 
 
 def is_safe_at(s, ballot, value):
-    """No smaller ballot has chosen another value, or ever will."""
+    """In no ballot below `ballot` is a value other than `value` chosen, now or later."""
     return all(can_choose_nothing_else(s, earlier, value) for earlier in Ballot if earlier < ballot)
 
 
 def shows_safe(s, quorum, ballot, last):
-    """All in the quorum are at the ballot or later, and nobody there voted between `last` and the ballot."""
+    """The acceptors of `quorum` are at `ballot` or later, and voted in no ballot between `last` and `ballot`."""
     return all(
         s.max_ballot[a] >= ballot and all(s.vote[a][b] == NONE for b in Ballot if last < b and b < ballot)
         for a in Acceptor
@@ -88,7 +88,7 @@ def shows_safe(s, quorum, ballot, last):
 
 @action
 def increase_max_ballot(s, acceptor: Acceptor, ballot: Ballot):
-    """An acceptor promises to vote in no smaller ballot."""
+    """An acceptor promises to vote in no ballot below `ballot`."""
     require(ballot > s.max_ballot[acceptor])
     s.max_ballot[acceptor] = ballot
 
@@ -97,7 +97,7 @@ def increase_max_ballot(s, acceptor: Acceptor, ballot: Ballot):
     shows="{acceptor} for {value} in ballot {ballot}, quorum without {quorum}, voted before {votes_end}, by {witness}"
 )
 def vote_for(s, acceptor: Acceptor, ballot: Ballot, value: Value, quorum: Quorum, votes_end: Ballot, witness: Acceptor):
-    """An acceptor votes for a value that is safe, if nobody has voted for a different value in the ballot."""
+    """An acceptor votes for `value` if it is a safe value, and nobody has voted for a different value in `ballot`."""
     require(s.max_ballot[acceptor] <= ballot)
     require(s.vote[acceptor][ballot] == NONE)
     require(all(s.vote[a][ballot] in (NONE, value) for a in Acceptor))
