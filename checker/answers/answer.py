@@ -511,8 +511,8 @@ class Doctored:
 
 def code_of(answers: Sequence[Answer], fail_on: Collection[str], *, strict: bool) -> int:
     """Return the gravest exit code of the answers: 12 (a promise is broken), else 3 (undecided), else 0. With `strict`,
-    a loss that the settings allow gives 12 too. If `fail_on` names kinds of answers, only these kinds and BROKEN give
-    12; UNKNOWN gives 3 if it is named."""
+    a loss that the settings allow gives 12 too. If `fail_on` is not empty, 12 is for BROKEN and the kinds of answers in
+    `fail_on`, and 3 is for UNKNOWN if `fail_on` has it."""
     if not fail_on:
         codes = {answer.code for answer in answers}
         if strict and any(answer.kind is Kind.CAN_LOSE for answer in answers):

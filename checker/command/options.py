@@ -47,7 +47,8 @@ EVERYTHING_ELSE = "*"
 
 @dataclass(frozen=True, kw_only=True)
 class Form:
-    """One way to use `check`. Its module has `run`, which gets `Options`, and a session or an `OpenSession`."""
+    """One way to use `check`. Its module's function `run` gets the `Options`, and a session or, for some forms, an
+    `OpenSession` (see `opens`)."""
 
     name: str
     """The name of the form in messages."""

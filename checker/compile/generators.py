@@ -67,7 +67,8 @@ class GeneratorCode(KernelCode):
         begun = [load_word(place + 8 * depth) for depth in range(len(choices))]
 
         def stop(arguments: Sequence[Value], how: int) -> None:
-            """Build a return with status `how`; the next call begins at the first combination with `arguments`."""
+            """Build a return with status `how`. It stores where the next call begins: at the first combination whose
+            first arguments are `arguments`."""
             for depth in range(len(choices)):
                 store_word(place + 8 * depth, arguments[depth] if depth < len(arguments) else 0)
             store_word(status, how)

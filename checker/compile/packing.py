@@ -208,7 +208,7 @@ class Canonical:
                 STORE[cell_place.bytes](state + cell_place.byte, kept ^ change)
 
     def _runs(self, pairs: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int, int]]:
-        """Join pairs of cells to exchange into pairs of byte ranges; yields the two offsets and the number of bytes."""
+        """Join exchanges of cells (`pairs`) to exchanges of ranges. Yields two offsets and the number of bytes."""
         runs: list[list[int]] = []
         for here, there in sorted(pairs):
             at, to, size = self.places[here].byte, self.places[there].byte, self.places[here].bytes

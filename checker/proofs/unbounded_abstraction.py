@@ -116,8 +116,8 @@ class AbstractEvaluator(Evaluator):
     # --------------------------------------------------------------------------------------------------------- cells
 
     def load(self, state: SymbolicState, place: FieldLayout, indices: Sequence[Value]) -> Value:
-        """The value of a cell. In an array without cells it is an arbitrary value, and stays the same until the array
-        is written."""
+        """The value of a cell. An array over an open domain has no cells in the abstraction: a read of it returns an
+        arbitrary value, the same until the array is written."""
         if OPEN not in place.sizes:
             return super().load(state, place, indices)
         self._note_indices(place, indices)

@@ -119,7 +119,7 @@ class ShuffleWriter:
         return self.lane.batch
 
     def send(self, count: int, columns: Columns) -> Iterator[tuple[int, bytes]]:
-        """Sort the first `count` states of `batch` by shard, and yield the Arrow batches that are full, each with its
+        """Sort the first `count` states in `columns` by shard, and yield the Arrow batches that are full, each with its
         shard. A state that equals a recently sent state is dropped."""
         self.lane.sort(count)
         rows = self.batch.states[: count * self.words].reshape(-1, self.words)

@@ -108,7 +108,7 @@ def folder(option: str, text: str) -> Path:
 
 
 def name(option: str, text: str) -> str:
-    """Return a name. Raises UsageError if the name is empty."""
+    """Return `text`, the value of an option that is a name. Raises UsageError if it is empty."""
     if not text:
         raise UsageError(f"{option} needs a name; give a name, or leave {option} out")
     return text

@@ -242,7 +242,7 @@ def a_record_is_processed_and_committed(s):
 
 @sometimes(applies=lambda configuration: configuration.restarts > 0)
 def a_consumer_goes_on(s):
-    """A consumer that has crashed begins at an offset that was committed."""
+    """A consumer that has crashed begins again at the committed offset, which is above 0."""
     return s.restarts_left < s.restarts and s.position > 0 and s.position == s.committed_offset
 
 

@@ -138,8 +138,8 @@ def can_end(s, request):
 
 
 def prepare(s, request):
-    """Begin to append PrepareCommit or PrepareAbort. With TV2, an end that exhausts a producer id takes the next id,
-    which the producer gets with the answer."""
+    """Begin to append PrepareCommit or PrepareAbort. With TV2, a transaction that ends in the last epoch of a
+    producer id also reserves the next producer id, which the producer receives in the answer."""
     if s.producer_epochs > 0:
         s.knows_other_id[0] = (s.TXN_VERIFY == Verification.TV2 and is_exhausted(s, s.producer_epoch)) or (
             s.knows_other_id[0] and is_over(s)

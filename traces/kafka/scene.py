@@ -64,7 +64,7 @@ def lanes_of(instance: Instance) -> Lanes:
 
 
 def moments(trace: Trace) -> tuple[Moment, ...]:
-    """Return a `Moment` (a step and the state after it) per state, without the values of the variables."""
+    """Return a `Moment` for each state: the step before it, and what the state shows, without a table of variables."""
     states = trace.named_states
     ends = [end for s in states for r in range(s.replicas) for end in (s.log_end_offset[r], s.high_watermark[r])]
     strays = [offset + 1 for s in states for r in range(s.replicas) for offset in stray_offsets(s, r)]

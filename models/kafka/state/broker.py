@@ -106,8 +106,9 @@ def present_min_insync_replicas(s):
 
 
 def counted_replicas(s):
-    """The number of replicas to which the controller limits min.insync.replicas: those of the topic's partition 0, or
-    of this partition, also those being added or removed. Kafka: ReplicationControlManager.getTopicEffectiveMinIsr."""
+    """The number of replicas to which the controller limits min.insync.replicas: of the topic's partition 0 or, with
+    MIN_ISR_OF_OWN_REPLICAS, of this partition. Replicas that a reassignment adds or removes count, too. Kafka:
+    ReplicationControlManager.getTopicEffectiveMinIsr."""
     if s.replicas_of_partition_0 > 0 and not s.MIN_ISR_OF_OWN_REPLICAS:
         return s.replicas_of_partition_0
     return sum(1 for r in range(s.replicas) if s.is_assigned[r]) if s.reassignments > 0 else s.replicas

@@ -1189,7 +1189,8 @@ def has_superset(s, b):
 
 @always
 def replication_quorum_superset(s):
-    """ReplicationQuorumSupersetProperty: the leader's maximal ISR, if not too small, has all that can be elected."""
+    """ReplicationQuorumSupersetProperty: if the ISR is large enough, the leader's maximal ISR has every broker
+    that can be elected."""
     return all(
         not is_current_leader(s, b)
         or (
