@@ -72,8 +72,8 @@ class Answerer(Protocol):
     """Answers questions about cases, by search or from the record; searches may begin early (`expect`)."""
 
     def expect(self, questions: Sequence[Expected], limits: Limits, reserve: float, part: float) -> None:
-        """Begin the searches for these questions, in this order, if several can run side by side. These questions, and
-        later questions of the total weight `reserve`, share the fraction `part` of the command's remaining time."""
+        """Begin the searches for these questions, in this order, if several can run side by side. They may
+        take `part` (0 to 1) of the remaining time; later questions, with total weight `reserve`, share it with them."""
 
     def answer(self, case: Case, question: Question, limits: Limits) -> Finding:
         """Answer a question about a case. Raises KeyboardInterrupt if Ctrl-C was pressed before the search begins."""

@@ -222,7 +222,7 @@ def repaired(records: Sequence[RecordedRun], column: str, cause: str, name: str)
 
 def repairing_generation(records: Sequence[RecordedRun], column: str, name: str) -> str:
     """Return the first generation after `column` that lacks a violation of `name` by the same cause as in `column`;
-    empty if there is none."""
+    empty if there is no such generation."""
     columns = _columns(records)
     causes = {(record.column, prop): record.causes.get(prop, prop) for record in records for prop in record.violated}
     own = causes.get((column, name))

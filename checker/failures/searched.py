@@ -139,7 +139,7 @@ def _run(
 
 
 def history_of(searched: Searched) -> str:
-    """Return the verdict on the failure's property (acked_not_lost VIOLATED at step 6), or why there is none."""
+    """Return the verdict on the failure's property (acked_not_lost VIOLATED at step 6), or why it has no verdict."""
     if searched.failure.history is None:
         return "not expressed"
     if searched.verdict is None or searched.trace is None:

@@ -229,7 +229,7 @@ def _warnings(run: Run, width: int) -> list[str]:
 
 
 def _shown(run: Run) -> str | None:
-    """The property whose failure is shown: the first in the model with the gravest verdict; None if there is none."""
+    """The property whose failure is shown: the first in the model with the gravest verdict; None if none fails."""
     for word in GRAVEST_FIRST:
         for verdict in run.verdicts:
             if verdict.word is word:

@@ -53,7 +53,7 @@ def _settings(routine: ir.Routine) -> frozenset[str]:
 
 @cache
 def _started_by(instance: Instance, name: str) -> frozenset[str] | None:
-    """The result of `_compare_starts`, which makes an instance for each value of a budget; cached if possible."""
+    """Return what `_compare_starts` returns, from the cache if possible: that function makes many instances."""
     key = hashlib.sha256(f"{name} {instance.digest} {engine_digest()} {sys.version}".encode()).hexdigest()[:32]
     path = cache_folder() / "budgets" / f"{key}.json"
 

@@ -199,7 +199,7 @@ class KernelResults:
     def add(self, other: KernelResults, number_of: Callable[[int], int]) -> None:
         """Add the counts of `other`; `number_of` maps the number of a state in `other` to its number in `self`.
 
-        Where two rows have different first states, the state with the smaller number is kept.
+        For a result that both have, the first state is the state with the smaller number.
         """
         for row in np.flatnonzero(other._table[:-1, 0]):
             own, further = self._entry(row), other._entry(row)

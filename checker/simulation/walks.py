@@ -269,7 +269,7 @@ class Walkers:
         self, states: NDArray[np.uint64], numbers: Numbers, path: _PathOf
     ) -> tuple[Numbers, NDArray[np.uint64], NDArray[np.uint32]]:
         """Expand `states`, and choose a step from each state that has one. Return, for these states, the positions in
-        `states`, the next states, and the chosen steps. `path` makes the paths of the tally's findings."""
+        `states`, the next states, and the chosen steps. `path` returns the path to a state with a finding."""
         rows: list[Numbers] = []
         taken: list[NDArray[np.uint64]] = []
         steps: list[NDArray[np.uint32]] = []

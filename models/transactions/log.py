@@ -144,7 +144,7 @@ def is_over(s):
 
 
 def is_exhausted(s, epoch):
-    """After `epoch`, the producer id has no more epochs for producers. Kafka: TransactionMetadata.isEpochExhausted."""
+    """After `epoch`, the producer id has no further epochs for it. Kafka: TransactionMetadata.isEpochExhausted."""
     return s.producer_epochs > 0 and s.producer_epochs - 1 <= epoch and epoch <= s.producer_epochs
 
 

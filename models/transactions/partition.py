@@ -91,7 +91,7 @@ def asks_before_appending(s, p, transaction):
 
 @action(shows="{transaction} at {partition}")
 def leader_adds_partition(s, partition: Partition, transaction: Transaction):
-    """With TV2, the leader asks the coordinator to add the partition to the transaction of the record's epoch."""
+    """With TV2, the leader asks the coordinator to add the partition to the transaction of a record that came."""
     require(s.TXN_VERIFY == Verification.TV2)
     require(is_in_flight(s, partition, transaction))
     require(asks_before_appending(s, partition, transaction))

@@ -64,7 +64,7 @@ def committed_on_request(s):
 
 
 def is_fenced(s, transaction):
-    """An instance of the producer that is newer than the one that began the transaction has been initialised."""
+    """After the instance that began the transaction, a newer instance of the producer has been initialised."""
     return any(s.begun_by[transaction] < i and s.epoch[i] != NONE for i in range(s.producers))
 
 

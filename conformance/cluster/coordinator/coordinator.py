@@ -339,7 +339,7 @@ class CoordinatorRuntime:
             self._queue.append(Event(EventKind.LOAD, context.epoch))
 
     def handle_high_watermark(self) -> None:
-        """Handle the high watermark that the coordinator has noted. Errors: `ClusterError` if there is none."""
+        """Handle the high watermark that the coordinator has noted. Errors: `ClusterError` if it noted nothing."""
         self._active().handle_high_watermark()
 
     def _load(self, epoch: int) -> None:

@@ -99,7 +99,7 @@ class Network:
         )
 
     def look(self, number: int) -> Message:
-        """The message in flight with this number. Errors: `ClusterError` if there is none."""
+        """The message in flight with this number. Errors: `ClusterError` if no such message is in flight."""
         if number not in self._in_flight:
             raise ClusterError(f"no message #{number} is in flight; in flight are {sorted(self._in_flight)}")
         return self._in_flight[number]

@@ -178,7 +178,7 @@ class ChunkSearch(ObservationSearch):
 
     def _note_best(self) -> None:
         """If all waiting states are before the same line, late in the chunk, remember them: the next chunk can begin
-        there. They replace earlier remembered states if they are at most FEW (4,000), or no more than those."""
+        there. They replace earlier remembered states if they are at most FEW (4,000), or at most as many."""
         if len(self._waiting) == 1:
             line = next(iter(self._waiting))
             self._tidy(line, most=1)
@@ -188,8 +188,8 @@ class ChunkSearch(ObservationSearch):
                 self._best = line, rows
 
     def after(self) -> tuple[int, Words, Words]:
-        """The line of this chunk (or its end) at which the next chunk can begin; the states there that do not break the
-        promise; and the monitors of these states."""
+        """The line of this chunk (or its end) at which the next chunk can begin; the states there that keep the promise
+        to check; and the monitors of these states."""
         assert self._best is not None
         line, rows = self._best
         states, monitors = self._split(rows)

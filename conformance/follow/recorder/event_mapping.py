@@ -320,7 +320,7 @@ def _without(broker: int, change: str, before: Moment, after: Moment) -> MappedE
 
 
 def begins_shutdown(event: MappedEvent, before: Moment) -> bool:
-    """Whether a shutdown begins: a broker announces the shutdown, or stops unannounced because the broker is fenced."""
+    """Whether a shutdown begins: a broker announces it, or a fenced broker stops, which announces nothing."""
     if event.action == "broker_shuts_down":
         return not before.projected["is_shutting_down"][event.arguments["broker"]]
     return event.action.endswith("asks_to_shut_down")

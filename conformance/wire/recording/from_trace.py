@@ -1,8 +1,8 @@
 """Turns a trace into a script for `conform record`: which messages are held, and what a person does at each step.
 
 One rule holds all messages of an API between the same two nodes; a comment at each step says which rule must let a
-message pass (`pass LINE`). Brokers have the numbers of the trace, counted from the first broker's id. A step that no
-held message can bring about becomes an instruction to the person.
+message pass (`pass LINE`). Broker 0 of the trace is the broker with the first id, broker 1 has the next id, and so on.
+A step that no held message can bring about becomes an instruction to the person.
 """
 
 from __future__ import annotations

@@ -748,7 +748,7 @@ def elects_last_known_leader(s):
 
 @action(shows="to {minimum}")
 def operator_changes_min_insync_replicas(s, minimum: MinInsyncReplicas):
-    """An operator sets min.insync.replicas of the topic or the cluster; for the cluster, also to its present value.
+    """An operator changes min.insync.replicas of the topic, or sets it for the cluster, perhaps to its present value.
     Kafka: ConfigurationControlManager.incrementalAlterConfigs, ReplicationControlManager.replay of ClearElrRecord."""
     require(s.min_isr_changes > 0)
     require(s.min_isr_changes_left > 0)

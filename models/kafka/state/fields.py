@@ -351,7 +351,7 @@ class KraftAnnouncement(Domain, size=lambda c: (c.partition_changes + 1) * has_k
 
 
 class AlterIsrAnnouncement(Domain, size=lambda c: (c.elections + 1) * (alters_partitions(c) and not has_kraft(c))):
-    """An election in a cluster with ZooKeeper, since 2.8."""
+    """The announcements of elections with ZooKeeper since 2.8, in which leaders change the ISR by AlterIsr requests."""
 
 
 LOG_START_OFFSETS = between(0, lambda configuration: configuration.log_size if configuration.delete_records else 0)

@@ -69,8 +69,8 @@ def end_offset_for(s, r, epoch):
 
 
 def epoch_for(s, r, epoch):
-    """The epoch in r's answer about `epoch`: the largest cached epoch up to `epoch`; `epoch` itself if there is
-    none."""
+    """The epoch in r's answer about `epoch`: the largest cached epoch up to `epoch`; `epoch` itself if
+    r caches no such epoch."""
     largest = largest_epoch_up_to(s, r, epoch)
     return epoch if largest == NONE else largest
 
