@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container
 from typing import Any
 
-from isrcheck.models.language.model import Configuration, Instance, run_plain_python
+from isrcheck.models.language.model import Configuration, Instance
 
 
 def open_entries(instance: Instance) -> frozenset[str]:
@@ -17,8 +17,7 @@ def open_entries(instance: Instance) -> frozenset[str]:
     def must_be_0(name: str) -> bool:
         for contradicts in model.contradictions:
             watched = Watched(Configuration({**values, name: 1}), is_open - {name})
-            place = f"contradiction {contradicts.__name__}"
-            if run_plain_python(model.path, place, contradicts, watched) and not watched.was_asked:
+            if model.refuses(contradicts, watched) and not watched.was_asked:
                 return True
         return False
 

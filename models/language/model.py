@@ -427,9 +427,13 @@ class Model:
             alternatives[names.index(action)] = self.protocol(origin).alternatives[names.index(action)]
         configuration = Configuration(configured)
         for contradicts in self.contradictions:
-            if run_plain_python(self.path, f"contradiction {contradicts.__name__}", contradicts, configuration):
+            if self.refuses(contradicts, configuration):
                 raise UsageError(" ".join((inspect.getdoc(contradicts) or contradicts.__name__).split()))
         return Instance(self, chosen, configuration, tuple(alternatives), dict(swaps or {}))
+
+    def refuses(self, contradicts: Callable[[Any], bool], configuration: Any) -> bool:
+        """Whether one of the model's contradictions, `contradicts`, refuses a configuration."""
+        return bool(run_plain_python(self.path, f"contradiction {contradicts.__name__}", contradicts, configuration))
 
 
 def _digest_of_file(file: str) -> str:
