@@ -1,7 +1,7 @@
 """Sums several test runs in one line: `N passed, N failed, N skipped`.
 
 In:  the JUnit files of the runs.
-Out: the line; exit code 1 if a file is missing, because its run did not end.
+Out: the line; exit code 1 if a file is missing, which means that its test run did not end.
 """
 
 from __future__ import annotations

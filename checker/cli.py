@@ -58,8 +58,7 @@ def main(words: Sequence[str] | None = None, began: float | None = None) -> int:
 
 
 def _wrong_engine(error: AssertionError, words: Sequence[str]) -> str:
-    """The message for an error of isrcheck itself: the engines disagree, plain Python does not confirm a path, or an
-    engine contradicts itself."""
+    """The message for an error in isrcheck: an engine contradicts itself, another engine, or the replay of its path."""
     from isrcheck.traces.format.certify import NotCertifiedError  # here, because its import takes a while
 
     fault = escaped(str(error)) or type(error).__name__

@@ -1,4 +1,4 @@
-"""Questions and their answers: can this cluster lose a record, how, which faults that takes, and what to change.
+"""Answers to an operator's questions: can this cluster lose a record, how, after which faults, and what prevents it?
 
 In:  a `Reading` of Kafka's own files (checker/cluster), or a `Case`, which is the settings of one topic.
 Out: a `Finding` for each `Question`, made by a search or read from the record of earlier searches (the atlas); an

@@ -1,7 +1,8 @@
 """The answer for one cluster: what the searches have shown, which changes help, and the answer's first line.
 
-Changes with fewer settings come first; then changes of clients before those of topics, and these before those of
-brokers; then changes that take effect at once before those that need a restart.
+Changes are sorted: fewer settings come before more settings; then settings of producers come first, then settings of
+topics, then settings of brokers; then changes that take effect at once come before changes that need a restart or a
+reassignment.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from isrcheck.models.kafka.failures.catalogue import ChangeKind, Failure, pairs
 
 
 def case_of(cluster: Cluster) -> Case:
-    """Return the `Case` of a cluster, with the nearest modelled generation if the cluster's own has no model."""
+    """Return the `Case` of a cluster, with the nearest modelled generation if the cluster's protocol has no model."""
     generation, producer, replicas = cluster.generation, cluster.producer, cluster.replication_factor.value
     case = Case(generation.protocol, tuple(sorted(generation.switches.items())))
     transactions: dict[str, str] = {}
@@ -87,8 +88,9 @@ class Change:
 
     @property
     def size(self) -> tuple[int, list[int], int]:
-        """The sort key: the number of settings; their owners, as places in OWNERS (producer, topic, broker), greatest
-        first; and how many of the settings do not take effect at once."""
+        """The sort key of a change: smaller changes come first. The key has the number of settings; the positions of
+        their owners in OWNERS (producer, topic, broker), in descending order; and the number of settings that do not
+        take effect at once."""
         owners = sorted((OWNERS.index(setting.owner) for setting in self.settings), reverse=True)
         return len(self.settings), owners, sum(not setting.how.startswith(OF_TOPIC) for setting in self.settings)
 
@@ -120,7 +122,7 @@ FIELDS = {
 
 
 def fields_of(change: KnownChange) -> set[str]:
-    """Return the fields of a `Case` that a change from the library of known failures sets; empty if it repairs code."""
+    """Return the `Case` fields that a change from the library of known failures sets; empty if it repairs Kafka."""
     if change.kind is not ChangeKind.SETTING:
         return set()
     return {FIELDS[entry] for entry in pairs(change.change) if entry in FIELDS}
@@ -226,7 +228,7 @@ class Tried:
 
     @property
     def is_gone(self) -> bool:
-        """Whether the searches decided that the change prevents the failure that it is tried against."""
+        """Whether the search with this change is decided and did not find the failure that the change is to prevent."""
         return self.finding.is_known and not self.finding.fails
 
     @property
@@ -274,7 +276,7 @@ class Exposure:
 
     @property
     def is_shown(self) -> bool:
-        """Whether the finding shows this known failure; a failure that the settings permit anyway does not count."""
+        """Whether the finding shows that the cluster is exposed to this known failure (see `is_exposed`)."""
         return is_exposed(self.failure, self.finding)
 
 
@@ -316,9 +318,9 @@ class Answer:
 
     @property
     def tolerated(self) -> int | None:
-        """How many brokers, whichever they are, can be lost for good without the loss of a committed record while the
-        ISR is as small as acks=all allows; None if unknown. With one replica it is 0, whatever acks is, and needs no
-        search."""
+        """The number of brokers that can be lost for good without the loss of a committed record; None if unknown. The
+        number holds whichever brokers are lost, while the ISR is the smallest with which acks=all acknowledges a
+        record. With one replica it is 0, whatever acks is, and needs no search."""
         if self.case.replication_factor == 1 and self.loss is not None:
             return 0
         for lost, finding in enumerate(about_brokers(self.findings, Topic.SURVIVES)):
@@ -366,7 +368,7 @@ class Answer:
 
     @property
     def why_undecidable(self) -> str | None:
-        """Why the files or the release of this cluster rule out an answer by any search; None if they do not."""
+        """Why no search can give an answer for this cluster, given its files and its release; None if a search can."""
         cluster = self.cluster
         if cluster.given_roles == {Role.CONSUMER}:
             return "a consumer's settings alone decide nothing about records; give the topic's and the producers' files"
@@ -377,14 +379,14 @@ class Answer:
 
     @property
     def why_unknown(self) -> str | None:
-        """Why there is no answer for this cluster: no search can give one, or none did; None if there is an answer."""
+        """Why the answer is unknown: no search can give an answer, or the searches gave none; None if it is known."""
         if self.why_undecidable is not None:
             return self.why_undecidable
         return self._why_open if self.nearest is Kind.UNKNOWN else None
 
     @property
     def _why_open(self) -> str | None:
-        """Why the searches did not decide which `Kind` of answer this is; None if they did."""
+        """Why the searches do not determine the `Kind` of this answer; None if they do."""
         loss = self.loss
         if loss is None:
             return "it was interrupted before anything was found" if self.is_interrupted else "nothing was searched"
@@ -415,7 +417,7 @@ class Answer:
 
     @property
     def nearest(self) -> Kind:
-        """The kind of the answer for the searched generation, which may be only the nearest one to the cluster's."""
+        """The kind of the answer for the modelled generation nearest to the cluster's, usually the cluster's own."""
         if self.why_broken is not None:
             return Kind.BROKEN
         if (self.loss is not None and self.loss.fails) or self.loses_with_one_broker:
@@ -430,7 +432,7 @@ class Answer:
         return self.line_of(self.kind)
 
     def line_of(self, kind: Kind) -> str:
-        """The first line of the answer for this cluster, if the answer is of the given kind."""
+        """Return the first line of an answer of the given kind for this cluster."""
         match kind:
             case Kind.BROKEN:
                 return f"Broken: no acks=all write can be acknowledged, because {self.why_broken}"
@@ -449,7 +451,7 @@ class Answer:
 
     @property
     def _only_copy(self) -> str:
-        """Why one broker can have the only copy of a record; empty if no broker can, or if records are lost anyway."""
+        """Why one broker can have the only copy of a record; empty if no broker can, or if `loss` shows a failure."""
         if not self.loses_with_one_broker or (self.loss is not None and self.loss.fails):
             return ""
         if self.case.replication_factor == 1:
@@ -511,8 +513,9 @@ class Doctored:
 
 def code_of(answers: Sequence[Answer], fail_on: Collection[str], *, strict: bool) -> int:
     """Return the gravest exit code of the answers: 12 (a promise is broken), else 3 (undecided), else 0. With `strict`,
-    a loss that the settings allow gives 12 too. If `fail_on` is not empty, 12 is for BROKEN and the kinds of answers in
-    `fail_on`, and 3 is for UNKNOWN if `fail_on` has it."""
+    a loss that the settings allow also gives 12. If `fail_on` is not empty, other rules hold: 12 if an answer is of
+    kind BROKEN or of a kind in `fail_on` other than UNKNOWN; else 3 if an answer is of kind UNKNOWN and `fail_on` has
+    UNKNOWN; else 0."""
     if not fail_on:
         codes = {answer.code for answer in answers}
         if strict and any(answer.kind is Kind.CAN_LOSE for answer in answers):

@@ -1,10 +1,9 @@
 """`check --config`, `check --describe` and `isrcheck doctor`: tells from Kafka's files if a cluster can lose records.
-
 The command reads the files, and asks questions about each distinct configuration, the most important question first. If
---seconds or Ctrl-C ends the command early, the remaining questions stay open, and the answer says so. An answer comes
-from the record of the atlas (models/kafka/atlas), or from a search if the record has no answer or with --fresh. The
-modules that search are imported for the first search, because that takes a while.
-"""
+--seconds or Ctrl-C ends the command early, the remaining questions stay open, and the answer says so. The answers are
+read from the atlas, a record of earlier searches (models/kafka/atlas). A search answers the questions that the atlas
+does not answer, and all questions with --fresh, --set or --bound. The modules for searches are imported only for the
+first search, because their import is slow."""
 
 from __future__ import annotations
 
@@ -72,8 +71,9 @@ class Answerer(Protocol):
     """Answers questions about cases, by search or from the record; searches may begin early (`expect`)."""
 
     def expect(self, questions: Sequence[Expected], limits: Limits, reserve: float, part: float) -> None:
-        """Begin the searches for these questions, in this order, if several can run side by side. They may
-        take `part` (0 to 1) of the remaining time; later questions, with total weight `reserve`, share it with them."""
+        """Begin the searches for these questions, in the given order, if several searches can run side by side. These
+        searches and the later questions share the fraction `part` (0 to 1) of the remaining time by weight. The later
+        questions have the total weight `reserve`."""
 
     def answer(self, case: Case, question: Question, limits: Limits) -> Finding:
         """Answer a question about a case. Raises KeyboardInterrupt if Ctrl-C was pressed before the search begins."""
@@ -125,7 +125,7 @@ class Asking:
         return finding
 
     def availability(self, case: Case) -> dict[Question, Finding]:
-        """Return, by question, the findings of whether writes and reads work with 0, 1, ... brokers down."""
+        """Return the findings, by question, on whether writes and reads work with 0, 1, ... brokers down."""
         return {question: self.ask(case, question) for question in _about_brokers(case)}
 
 
@@ -201,8 +201,9 @@ class _Shares:
 
 
 def _advised(answer: Answer, asking: Asking, shares: _Shares) -> Answer:
-    """Return the answer with, as `changes`, the smallest changes with which searches find no lost record, or with the
-    reason why there is no such change; return the answer unchanged if no record can be lost."""
+    """Return the answer with `changes`, the smallest changes of settings with which the searches find no lost record.
+    If no change is found to help, return the answer with the reason as `why_no_change`. If the searches found no lost
+    record with the present settings, return the answer unchanged."""
     case = answer.case
     if answer.loss is None or not (answer.loss.fails or answer.loses_with_one_broker):
         return answer
@@ -230,7 +231,7 @@ def _advised(answer: Answer, asking: Asking, shares: _Shares) -> Answer:
 
 
 def _tried(change: Change, case: Case, asking: Asking, share: float) -> Tried:
-    """Ask if the changed case can lose a record and, if not, if it can with one broker lost; return both findings."""
+    """Return the change with findings: can a record still be lost and, if not, does it survive the loss of a broker?"""
     changed = change.of(case)
     tried = Tried(change, asking.ask(changed, LOSS, share))
     if changed.acks != "all" or not tried.is_cure:
@@ -239,7 +240,7 @@ def _tried(change: Change, case: Case, asking: Asking, share: float) -> Tried:
 
 
 def _smallest(changes: Iterable[Change]) -> list[Change]:
-    """Return, of the changes that set the same combination of settings (to different values), only the first."""
+    """Return the first change for each combination of settings; drop changes of the same settings to other values."""
     first: dict[tuple[str, ...], Change] = {}
     for change in changes:
         first.setdefault(tuple(setting.key for setting in change.settings), change)
@@ -247,8 +248,9 @@ def _smallest(changes: Iterable[Change]) -> list[Change]:
 
 
 def _with_settings(exposure: Exposure, case: Case, asking: Asking, shares: _Shares) -> Exposure:
-    """Return the exposure with the changes of one setting that avoid the failure as `avoided_by`, the smallest first:
-    changes that the library names for the failure or, only if none of these helps, all other changes."""
+    """Return the exposure with `avoided_by`: for each setting that can prevent the failure, its smallest change. The
+    settings that the library of known failures names for this failure are tried first; the other settings are tried
+    only if the searches show that no named setting prevents it."""
     question = Question(Topic.DEFECT, name=exposure.failure.name)
     for is_named in (True, False):
         helping: dict[str, Tried] = {}
@@ -340,8 +342,8 @@ class FromTheAtlas:
         self.searches.close()
 
     def _find(self, case: Case, question: Question, limits: Limits) -> Finding | None:
-        """The recorded answer, read once; None if no answer is recorded, or if the limits have a depth (--bound), to
-        which only a search can keep."""
+        """Return the recorded answer; None if no answer is recorded, or if the limits set a depth (--bound). Only a new
+        search keeps to that depth. Each answer is read from the record only once."""
         if limits.depth is not None:
             return None
         if (case, question) not in self._findings:
@@ -471,8 +473,9 @@ def _read(options: Options) -> Reading:
 
 
 def _traces(options: Options, answers: Sequence[Answer]) -> tuple[dict[Path, str], str]:
-    """Write the histories of the answer, if there is only one, as trace files; only with --details, --fresh, --out or
-    --report, as this loads the model. Return what each file shows, and why a file cannot be written, else empty."""
+    """Write the histories of the answer as trace files; return what each file shows, and an error (empty if none).
+    Nothing is written if there are several answers. Writing loads the model, so it also requires one of the options
+    --details, --fresh, --out and --report."""
     is_asked = options.output.details or options.cluster.fresh or "--out" in options.words or options.own.get("report")
     if len(answers) != 1 or not is_asked:
         return {}, ""

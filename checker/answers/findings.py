@@ -1,8 +1,8 @@
 """The answers to questions, put together from the results of their searches.
 
 Texts, pages and advice are written from a `Finding` alone, without a further search. A failure is kept as a `History`,
-the names of its steps. A model is loaded only to replay a history, as that takes a second. The description of a history
-is kept in the cache, under a digest of the history and of the code that words it: the models and the traces.
+the names of its steps. A model is loaded only to replay a history, because loading takes a second. The description of a
+history is kept in the cache; its key is a digest of the history and of the packages that describe it (models, traces).
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class Search:
 
     @property
     def instance(self) -> Instance:
-        """The instance to search. Loads its model. Raises UsageError if the model lacks an entry of the search."""
+        """The instance to search; loads its model. Raises UsageError if the model lacks an entry of `configuration`."""
         return instance_of(self.model, self.protocol, self.configuration)
 
 
@@ -170,7 +170,7 @@ class Finding:
 
     @property
     def least_depth(self) -> int | None:
-        """The least depth to which one of the searches judged all states, -1 for none; None if all went to the end."""
+        """The least depth to which a search judged all states (-1: none); None if all searches went to the end."""
         return min((result.judged for _, result in self.parts if not result.is_exhausted), default=None)
 
 
@@ -195,10 +195,10 @@ def without_search(word: Word, why: str) -> Finding:
 
 
 def assembled(searches: Sequence[Search], result_of: Callable[[int], Result | None]) -> Finding | None:
-    """Return the finding of searches that are made in order until one finds a failure; None if a result is missing.
-    `result_of` returns the result of the search at a position. A witness is a search that must reach a goal. If no
-    search finds a failure, but a witness does not reach its goal, the finding is UNDECIDED: the behaviour in question
-    cannot happen within the bounds, so the searches show nothing."""
+    """Return the finding from searches that are made in order until one finds a failure; None if a result is missing.
+    `result_of` returns the result of the search at a position. A witness is a search that must reach a goal, to show
+    that the behaviour in question can happen within the bounds. If no search finds a failure, but a witness does not
+    reach its goal, the finding is UNDECIDED."""
     made: list[Searched] = []
     for position, search in enumerate(searches):
         result = result_of(position)
@@ -234,7 +234,7 @@ def _finding(made: Sequence[Searched], missing: int) -> Finding:
 
 
 def _why_vacuous(search: Search, result: Result) -> str:
-    """Why searches that found no failure decide nothing: the witness `search` did not reach its goal."""
+    """Return why the finding is UNDECIDED if its witness `search` ended with `result` and did not reach its goal."""
     if result.stopped is not None:
         return f"{result.stopped}; the search did not show that its faults can happen"
     where = "within its bounds" if search.depth is None else f"within {search.depth} steps"
@@ -247,7 +247,7 @@ def _why_vacuous(search: Search, result: Result) -> str:
 
 @cache
 def instance_of(model: str, protocol: str, configuration: str) -> Instance:
-    """The instance of a model with the entries in `configuration`. Raises UsageError for an entry that is wrong."""
+    """Return a model's instance with the NAME=VALUE entries of `configuration`. Raises UsageError for a wrong entry."""
     loaded, _ = registry.load(model)
     texts = pairs(configuration)
     for name in texts:

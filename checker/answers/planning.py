@@ -1,20 +1,21 @@
-"""Plans the searches that answer a question, and witnesses, which show that the behaviour in question can happen.
+"""Plans the searches that answer a question, and witnesses, which show that those searches could find a failure.
 
-Which generation is searched: for the questions DEFECT and TRANSACTIONS the generation as it is, for all other questions
-the generation with Kafka's known mistakes repaired. A mistake is the value of a switch of the generation. The library
-of known failures (models/kafka/failures) has an instance with each failure and a repaired instance; the switches in
-which these two differ are mistakes.
+Which generation (stage of Kafka) is searched: for the question TRANSACTIONS the generation as it is; for DEFECT the
+generation with every known mistake repaired except the mistake of that failure; for all other questions the generation
+with every known mistake repaired. A mistake is the value of a switch of the generation. The library of known failures
+(models/kafka/failures) has an instance with each failure and a repaired instance; the switches in which these two
+differ are mistakes.
 
 What is searched: first each mechanism that is on in Kafka by default, alone, to the end for up to three replicas; then
-all of them together, to a depth. A search to the end within these bounds costs at most a few processor seconds. A known
-failure is searched alone, within its own bounds and with the settings of the case: its own mistake is as in the case,
-every other known mistake is repaired.
+all mechanisms together, to a depth. A search to the end within these bounds costs at most a few processor seconds. A
+known failure is searched alone, within its own bounds and with the settings of the case.
 
-What a witness must reach: a search with no acknowledged record, or with no fault after it, finds no loss whatever the
-protocol is. So the witness of a search, within the same bounds, has to reach the goals of the model `kafka_scenarios`
-that apply (models/kafka/scenarios.py), or the goals of the model `transactions`; otherwise the answer is undecided
-(findings.py). Two kinds of searches need no witness: a search with fewer replicas than the case, as it only supplements
-another search, and a search that is itself for a goal (WRITES, READS, SURVIVES).
+What a witness must reach: a search in which no record is acknowledged, or in which no fault follows, finds no loss
+whatever the protocol does. So each search has a witness: a search within the same bounds, which has to reach the goals
+of the model `kafka_scenarios` that apply (models/kafka/scenarios.py), or the goals of the model `transactions`;
+otherwise the answer is undecided (findings.py). No witness is needed for a search with fewer replicas than the case, as
+it only supplements another search; for a search that itself looks for a goal (WRITES, READS, SURVIVES); and for a
+search of a small model of one mechanism.
 """
 
 from __future__ import annotations
@@ -97,19 +98,19 @@ def written(instance: Instance) -> str:
 
 
 def search_of(says: str, instance: Instance, prop: str, depth: int | None = None, **fields: Any) -> Search:
-    """Return the search of an instance for a failure of `prop`; `says` names faults; `fields` are of the `Search`."""
+    """Return a search of an instance for a failure of the property `prop`; `says` states the faults in words."""
     return Search(says, instance.model.name, instance.protocol.name, written(instance), prop, depth, **fields)
 
 
 def of_instance(search: Search, instance: Instance, **changes: Any) -> Search:
-    """Return a copy of a search for another instance; `changes` are new values of further fields of the `Search`."""
+    """Return a copy of `search` for another instance; `changes` are new values of other fields of the copy."""
     name, protocol = instance.model.name, instance.protocol.name
     return replace(search, model=name, protocol=protocol, configuration=written(instance), **changes)
 
 
 @cache
 def mistakes(name: str) -> Mapping[tuple[str, int], int]:
-    """Return the repaired value for each (switch, mistaken value) that a repair of the failure `name` changes."""
+    """Return the mistakes of the failure `name`: a map from (switch, mistaken value) to the repaired value."""
     failure = named(name)
     history, repaired_values = failure.history, dict[tuple[str, int], int]()
     if history is None or history.model not in (KAFKA, LIVENESS):
@@ -129,7 +130,7 @@ def _is_repaired_by_generation(failure: Failure) -> bool:
 
 @cache
 def _repairs() -> tuple[Mapping[tuple[str, int], int], frozenset[str]]:
-    """Return the `mistakes` that switches repair; and the switches of mistakes that a later generation repairs."""
+    """Return all `mistakes` that switches repair, and the switches whose mistakes a later generation repairs."""
     switches: dict[tuple[str, int], int] = {}
     by_generation: set[str] = set()
     for failure in failures():
@@ -144,7 +145,7 @@ def _repairs() -> tuple[Mapping[tuple[str, int], int], frozenset[str]]:
 
 
 def repairs(protocol: str, values: Mapping[str, int]) -> dict[str, int]:
-    """Return the repaired values of the mistaken switches of a generation, in which `values` replace its own values."""
+    """Return the repaired values of the mistaken switches of a generation; `values` override the generation's."""
     present = dict(MODEL.instance(protocol).configuration.items()) | dict(values)
     repaired_values = {switch: _repairs()[0].get((switch, value)) for switch, value in present.items()}
     return {
@@ -177,7 +178,7 @@ def _mechanisms_of_mistakes() -> Mapping[str, frozenset[str]]:
 
 
 def effective(values: Mapping[str, int]) -> dict[str, int]:
-    """Return `values` without the switches of mechanisms that `values` switch off: these switches have no effect."""
+    """Return `values` without the switches that have no effect because a mechanism that they need is off."""
     needs = _mechanisms_of_mistakes()
     return {
         name: value for name, value in values.items() if all(values.get(mechanism) for mechanism in needs.get(name, ()))
@@ -196,7 +197,8 @@ def _is_accepted(protocol: str, switch: str, value: int) -> bool:
 @cache
 def repaired(case: Case) -> Case:
     """Return the case with every known mistake repaired. A generation in which the leader writes the ISR is replaced by
-    the last such generation. The `switches` of the result are all switches that differ from its generation."""
+    the last generation in which it does. The `switches` of the result are those with other values than in the
+    generation of the result."""
     protocol, switches = case.protocol, dict(case.switches)
     if family(protocol) is Family.WRITTEN:
         protocol = LAST_OF_ZOOKEEPER
@@ -278,7 +280,7 @@ def settings_of(case: Case, replicas: int) -> dict[str, int]:
 
 
 def with_replicas(search: Search, case: Case, replicas: int, least: int | None = None) -> Search:
-    """Return the search with a note why it answers for a case with more replicas; `least` is the search's min ISR."""
+    """Return the search with the rule by which it answers for a case with more replicas; `least` is its min ISR."""
     rule, says = instead_of(case, replicas, case.min_insync_replicas if least is None else least)
     return replace(search, says=search.says + says, rule=rule)
 
@@ -319,7 +321,7 @@ def _losses(case: Case) -> Iterator[Search]:
 
 
 def _mechanisms(controller: Family, case: Case, replicas: int) -> Iterator[_Bounds]:
-    """Yield faults, entries and depths of searches for a lost record: crashes, expired sessions, moved leadership."""
+    """Yield the faults in words, the model entries and the depth of each search for a lost record."""
     moves = int(case.leader_rebalance)
     and_moves = ", leadership moves" * moves
     if controller is Family.WRITTEN:
@@ -377,7 +379,7 @@ def _one_fault(case: Case, topic: Topic) -> Iterator[Search]:
 
 
 def _flushed(case: Case, failures: int) -> dict[str, int]:
-    """The entries for flush.messages=1, with which `failures` losses of power are mere crashes; else empty."""
+    """Return the entries that turn `failures` losses of power into crashes if each message is flushed; else empty."""
     return {"flush_interval_messages": 1, "crashes": failures} if case.flushes_every_message else {}
 
 
@@ -416,8 +418,7 @@ _DEPTH_OF_ALL = 12
 
 
 def with_power(search: Search) -> Search | None:
-    """Return the equivalent search in which the one loss, of power or of a disk, is a loss of power, by the rule
-    ONE_ENTRY; None if the rule does not apply."""
+    """Return the equivalent search whose only loss is a loss of power; None if the rule ONE_ENTRY does not apply."""
     instance = search.instance
     values = dict(instance.configuration.items())
     losses = values.get("power_losses", 0) + values.get("disk_losses", 0)
@@ -453,10 +454,10 @@ def _resends(case: Case, topic: Topic) -> list[Search]:
 
 
 def _bounds_of_resends(case: Case, controller: Family, replicas: int, resends: int) -> tuple[str, dict[str, int]]:
-    """Return, for a search in which a leader is replaced while a request is in flight, its faults in words, and its
-    entries. A KRaft controller replaces a leader only after the leader has crashed; a controller with ZooKeeper can
-    replace any leader, because its session can expire. If a write needs all replicas, the broker that crashed has to
-    come back before the write: it leaves the ISR, perhaps the ELR, and joins the ISR again."""
+    """Return the faults (in words) and the entries of a search in which a leader is replaced during a request. A KRaft
+    controller replaces a leader only after the leader has crashed; a controller with ZooKeeper can replace any leader,
+    because the leader's session can expire. If a write needs all replicas, the crashed broker has to come back before
+    the write: it leaves the ISR, perhaps also the ELR, and joins the ISR again."""
     values = {"records": 2, "log_size": 2, "max_in_flight_requests": case.max_in_flight_requests, "retries": resends}
     values |= {"elections": _elections(replicas), "crashes": int(controller is Family.KRAFT)}
     if controller is Family.WRITTEN:
@@ -497,8 +498,9 @@ def _instance_of_transactions(case: Case, bounds: Mapping[str, int]) -> Instance
 
 
 def _availability(case: Case, question: Question) -> Iterator[Search]:
-    """Yield searches from one committed record on all replicas, all in sync, with some brokers down for good. In one
-    search the leader (replica 0) is down, in another it is up; which followers are down makes no difference."""
+    """Yield searches that start with a committed record on all replicas, all in sync, and some brokers down for good.
+    In one search the leader (replica 0) is down, in the other it is up; which followers are down makes no
+    difference."""
     down, is_write = question.number, question.topic is Topic.WRITES
     model, prop = (MODEL, WRITTEN) if is_write else (registry.load(SCENARIOS)[0], READ)
     instance = _with_brokers_down(case, down, case.replication_factor, model)
@@ -514,8 +516,9 @@ def _availability(case: Case, question: Question) -> Iterator[Search]:
 
 
 def _survival(case: Case, lost: int) -> Iterator[Search]:
-    """Yield searches from a committed record in the smallest ISR that acknowledges it, with some brokers lost. Replicas
-    outside the ISR cannot be elected, whatever they hold; they are interchangeable, and so are followers in it."""
+    """Yield searches that start with lost brokers and a committed record in the smallest ISR that acknowledges it.
+    Replicas outside the ISR cannot be elected, whatever they hold, so they are interchangeable. Followers in the ISR
+    are interchangeable, too."""
     replicas, members = case.replication_factor, min(case.min_insync_replicas, case.replication_factor)
     instance = _with_brokers_down(replace(case, unclean_election=False), lost, members, registry.load(SCENARIOS)[0])
     kinds: dict[tuple[bool, int], list[int]] = {}
@@ -580,8 +583,8 @@ def searches_of_defect(case: Case, name: str) -> list[Search] | str:
 
 def bounds_for(failure: Failure, protocol: str) -> list[Bounds]:
     """Return the bounds with which to search a failure in the generation `protocol`; empty if none fit. The library has
-    bounds for some generations: they fit if that generation changes the ISR in the same way (Family); of several such
-    generations, the last one up to `protocol` counts, or else the first."""
+    bounds for some generations. Bounds fit if their generation changes the ISR as `protocol` does (Family). Of these
+    generations, the last one up to `protocol` is used, or the first one if all are later."""
     history = failure.history
     assert history is not None
     order = list(registry.load(history.model)[0].protocols)
@@ -670,7 +673,7 @@ def planned(case: Case, question: Question) -> Sequence[Search] | str:
 
 
 def witnesses(searches: Sequence[Search]) -> list[Search]:
-    """The witnesses of these searches: one search for each set of goals that they must be able to reach."""
+    """Return the witnesses of these searches; searches with the same witness share it."""
     by_identity: dict[str, Search] = {}
     for search in searches:
         for instance in _with_goals(search):

@@ -133,8 +133,9 @@ replica multiplies the states."""
 
 
 def _without_operators(case: Case, question: Question) -> Case:
-    """Replace 4.3 by 4.1 or, without eligible leader replicas, 4.3 and 4.1 by 4.0. They differ only in when a
-    reassignment ends and what a broker's report of a directory does: acts of operators, which these searches lack."""
+    """Replace generation 4.3 by 4.1 or, without eligible leader replicas, 4.3 and 4.1 by 4.0. These generations differ
+    only in when a reassignment ends and in what a broker's report of a directory does. Both need acts of operators,
+    which these searches lack."""
     if question.topic is Topic.DEFECT or case.protocol not in WITH_ELR:
         return case
     if case.has_elr:
@@ -263,8 +264,8 @@ def asked_instead(case: Case, question: Question) -> tuple[Case, Question]:
 
 
 def _survival_of_fewer(case: Case, lost: int) -> tuple[Case, Question]:
-    """Return a case with one replica less and its question, by the rule BROKER_LESS: the missing replica is outside the
-    smallest ISR or, if all replicas are in that ISR, one of the lost."""
+    """Return the equivalent case with one replica less, and the question about that case, by the rule BROKER_LESS. The
+    omitted replica is outside the smallest ISR or, if all replicas are in that ISR, it is one of the lost brokers."""
     replicas, least = case.replication_factor, min(case.min_insync_replicas, case.replication_factor)
     if least == replicas:
         least, lost = least - 1, max(0, lost - 1)
@@ -273,9 +274,9 @@ def _survival_of_fewer(case: Case, lost: int) -> tuple[Case, Question]:
 
 
 def instead_of(case: Case, replicas: int, least: int) -> tuple[str, str]:
-    """Return why a search with fewer replicas than the case, and min.insync.replicas=`least`, answers for the case: the
-    name of the rule, and a remark to append to the search's faults in words. Both texts are empty if the search has as
-    many replicas as the case."""
+    """Return why a search with fewer replicas than the case answers for it: the rule's name, and a remark. The remark
+    is appended to the faults of the search in words. `least` is the search's min.insync.replicas. Both texts are empty
+    if the search has as many replicas as the case."""
     if replicas >= case.replication_factor:
         return "", ""
     says = f", with {replicas} of {case.replication_factor} replicas"
@@ -285,8 +286,9 @@ def instead_of(case: Case, replicas: int, least: int) -> tuple[str, str]:
 
 
 def sizes(case: Case, least: int = SEARCHED_WHOLE) -> list[int]:
-    """The numbers of replicas to search: from `least` or min.insync.replicas, whichever is greater, to three; and last
-    the number of the case. By the rule OUTSIDE, a failure with fewer replicas is also a failure of the case."""
+    """Return the numbers of replicas to search: some smaller numbers, and then the number of the case. The smaller
+    numbers go from `least` or min.insync.replicas, whichever is greater, to three. By the rule OUTSIDE, a failure with
+    fewer replicas is also a failure of the case."""
     replicas = case.replication_factor
     fewer = range(max(least, case.min_insync_replicas), min(replicas, SEARCHED_WHOLE + 1))
     return [*fewer, replicas]
@@ -343,7 +345,7 @@ def is_in(failure: Failure, version: Version, case: Case | None = None) -> bool:
 
 
 def _has_one_of(case: Case, failure: Failure, entries: Sequence[str]) -> bool:
-    """Whether a case has a NAME=VALUE of `entries`; for a failure of the model `transactions`, in its transactions."""
+    """Whether a case has any NAME=VALUE of `entries`; for a failure of the model `transactions`, its `transactions`."""
     if failure.history is not None and failure.history.model == TRANSACTIONS:
         of_case = dict(case.transactions)
     else:
@@ -361,12 +363,12 @@ def defects_of(case: Case, version: Version) -> list[Question]:
 
 
 def loses_data(failure: Failure) -> bool:
-    """Whether a failure needs a loss of power or of a disk, which takes data that Kafka alone cannot keep."""
+    """Whether a failure needs a loss of power or of a disk: a loss of data that Kafka alone cannot prevent."""
     return any(name in _entries(failure) for name in LOSSES)
 
 
 def concerns(case: Case, failure: Failure) -> bool:
-    """Whether a case uses the mechanisms of a known failure; False if settings alone cause it, which is no defect."""
+    """Whether a case uses what a known failure needs; False if the settings alone cause the failure (no defect)."""
     history = failure.history
     if not failure.since:
         return False

@@ -114,7 +114,7 @@ OPERATIONS = (
 
 
 def claim(case: Case, finding: Finding) -> str:
-    """Return the remark that a fault is survived, as KIP-966 claims; empty without ELR, or if a record may be lost."""
+    """Return a remark that KIP-966 claims this result; empty without ELR, or if a loss is possible or undecided."""
     if not case.has_elr or finding.fails or not finding.is_known:
         return ""
     return ", as eligible leader replicas claim (KIP-966)"
@@ -492,7 +492,7 @@ def scenarios(finding: Finding) -> str:
 
 
 def works(finding: Finding) -> str:
-    """Return whether writes or reads work with a number of brokers down: yes, no, 2 of 3 (sets of brokers), n/a, ?."""
+    """Return whether writes or reads work with brokers down: yes, no, 2 of 3 (sets of brokers), n/a, ? (undecided)."""
     if finding.word is Word.UNDECIDED:
         return "?"
     if finding.word is Word.NOT_APPLICABLE:

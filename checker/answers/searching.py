@@ -1,9 +1,9 @@
-"""Answers questions by search: in this process, or by several processes side by side.
+"""Answers questions by search: in this process, or in several processes at the same time.
 
-Plain Python has certified every history of a `Finding`. Stderr shows to which depth no failure was found so far.
+Plain Python confirms each failure that a search finds. Stderr shows the depth to which a search found no failure.
 
-Independent searches share nothing, so several processes, each with one thread, use two cores better than two threads of
-one search: threads have to wait for each other at the end of every level.
+Independent searches share nothing, so several processes with one thread each use two cores better than one search with
+two threads, whose threads have to wait for each other at the end of every level.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ AS_THEY_ARE = (Topic.WRITES, Topic.READS, Topic.SURVIVES)
 
 
 class Searcher:
-    """Answers questions by search. Each search has at least the fault budgets `least` (as from `--set crashes=2`), as
-    far as its model has budgets of these names."""
+    """Answers questions by search, with at least the fault budgets in `least`, as from `--set crashes=2`. Budgets that
+    the model of a search lacks are ignored, and so is `least` for the topics in AS_THEY_ARE."""
 
     def __init__(self, search: Searching, least: Mapping[str, int] | None = None) -> None:
         self.search = search
@@ -54,8 +54,8 @@ class Searcher:
         depth."""
 
     def answer(self, case: Case, question: Question, limits: Limits) -> Finding:
-        """Answer a question by search; the seconds in `limits` are for all its searches together, the depth is for each
-        of them. After Ctrl-C the finding rests on the searches so far, and later questions raise KeyboardInterrupt."""
+        """Answer a question by searches, which share the seconds in `limits`; each may go to the depth in `limits`.
+        After Ctrl-C the finding uses the results so far, and later questions raise KeyboardInterrupt."""
         searches = self.plan(case, question)
         if isinstance(searches, str):
             return without_search(Word.NOT_APPLICABLE, searches)
@@ -158,9 +158,9 @@ _SYMMETRIC, _UNPERMUTED = AskedReduction(is_sought=True, symmetry=True), AskedRe
 
 
 def _is_worth_reducing(search: Search) -> bool:
-    """Whether a search may be so long that a reduction by symmetry pays, which needs a kernel (compiled code) of its
-    own. The reduction exchanges followers, so there must be two. A search for a failure that the settings permit is
-    short without a reduction, unless the release claims to survive the faults."""
+    """Return whether a search may take longer than compiling the kernel that a reduction by symmetry needs. The
+    reduction exchanges followers, so it needs at least two of them. A search for a failure that the settings permit is
+    short without the reduction, unless the release claims to survive the faults."""
     configuration = dict(search.instance.configuration.items())
     if configuration.get("replicas", 0) <= _FEW or search.initial is not None or search.is_witness:
         return False
@@ -168,7 +168,7 @@ def _is_worth_reducing(search: Search) -> bool:
 
 
 def _claims_to_survive(configuration: Mapping[str, int]) -> bool:
-    """Whether eligible leader replicas are meant to survive all losses of power and disks of a search (KIP-966)."""
+    """Whether eligible leader replicas (KIP-966) are meant to preserve records through every loss of power or disk."""
     losses = configuration.get("power_losses", 0) + configuration.get("disk_losses", 0)
     least = min(configuration.get("min_insync_replicas", 0), configuration["replicas"])
     is_durable = configuration.get("acks") == Acks.ALL and not configuration.get("unclean_elections")
@@ -203,8 +203,9 @@ def result_from(search: Search, exploration: Exploration) -> Result:
 
 
 def _judged(exploration: Exploration, search: Search) -> Iterator[Verdict]:
-    """Yield the verdicts that count for a search: for a witness, on its goals; for another search, on its property
-    (without a property, on all promises) and on values out of range."""
+    """Yield the verdicts that count for a search. For a witness (a search that must reach its goals) these are the
+    verdicts on the goals. For every other search they are the verdict on its property (on all promises, if it names no
+    property) and the verdict on values out of range."""
     for verdict in verdicts(exploration):
         is_goal = verdict.prop.kind is Kind.SOMETIMES
         if search.is_witness:
@@ -244,8 +245,7 @@ SECONDS_TO_STOP = 5.0
 
 @dataclass(eq=False)
 class _Task:
-    """A search that waits, runs or has ended. An expected search has a `weight`, by which it gets a share of the time
-    when it begins."""
+    """A waiting, running or ended search; `weight` sets its share of the remaining time (0: it has its own limits)."""
 
     search: Search
     limits: Limits
@@ -270,7 +270,7 @@ class _Worker:
         self.task: _Task | None = None
 
     def begin(self, task: _Task, limits: Limits, left: float | None) -> None:
-        """Begin a search; if the process has died, that is noticed when the outcome of the search is awaited."""
+        """Send the search to the process; if the process has died, `end` notices that when it takes the outcome."""
         self.task = task
         with suppress(OSError):
             self.pipe.send((task.search, limits, left))
@@ -310,10 +310,9 @@ class SideBySide:
     def expect(
         self, searches: Sequence[tuple[Search, float]], limits: Limits, reserve: float = 0.0, part: float = 1.0
     ) -> None:
-        """Begin these searches, each given with its weight, in this order. Searches that an earlier call expected and
-        that have not begun are forgotten. The searches, and later questions of the total weight `reserve`, share the
-        fraction `part` of the remaining time. The share of a search is its weight, divided by the sum of all waiting
-        weights and the `reserve`."""
+        """Announce searches, each with a weight, and begin them in this order. Searches that an earlier call announced
+        and that have not begun are dropped. The searches share the fraction `part` of the command's remaining time with
+        later questions, whose total weight is `reserve`. The share of a search is proportional to its weight."""
         self._tasks = {key: task for key, task in self._tasks.items() if task not in self.waiting}
         self.waiting, self._reserve, self._part = [], reserve, part
         for search, weight in searches:
@@ -401,9 +400,9 @@ class SideBySide:
 
 
 def serve(pipe: Connection) -> None:
-    """Make the searches that arrive on the pipe, and answer each with its `Result` or the error that ended it. Each
-    search comes with its limits, and with the seconds that the command has left, which limit the compilation of kernels
-    too. Returns when the parent closes the pipe, or has ended."""
+    """Make the searches that arrive on the pipe; answer each with its `Result` or the error that ended it. Each search
+    arrives with its limits and with the command's remaining seconds, which also limit the time to compile kernels.
+    Returns when the parent closes the pipe or has ended."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signals: list[int] = []
     session = SearchSession(Limits(), Budget(None, Limits().memory), signals, progress_line=EarlyAnswer)

@@ -115,8 +115,9 @@ class Cell:
 
     @property
     def order(self) -> tuple[bool, int, int, int, int]:
-        """The sort key: cells with at most 3 replicas, then the others; within both, first more usual settings, then
-        more replicas, then more recent generations, then the questions LOSS and DEFECT."""
+        """The key by which cells are sorted, the most important cell first. Cells with at most 3 replicas precede the
+        others. Within both groups the order is: fewer unusual settings, more replicas, generation (in the order of
+        RECENT, then the others), question (LOSS, DEFECT, then the others)."""
         case, replicas = self.case, self.case.replication_factor
         place = RECENT.index(case.protocol) if case.protocol in RECENT else len(RECENT)
         topic = FIRST.get(self.question.topic, len(FIRST))
@@ -159,7 +160,7 @@ def cells() -> tuple[Cell, ...]:
 
 
 def _questions(cluster: ReleasedCluster) -> Iterator[Question]:
-    """Yield the questions about a release, except that of the topic TRANSACTIONS."""
+    """Yield the questions about a release, without the question TRANSACTIONS, which `cells` adds."""
     yield from map(Question, SIMPLE)
     yield from itertools.starmap(Question, itertools.product(OF_BROKERS, range(MOST_REPLICAS)))
     yield from (Question(Topic.SURVIVES, lost) for lost in range(1, MOST_REPLICAS + 1))
@@ -183,7 +184,7 @@ def combinations(case: Case, values: Mapping[str, Sequence[Any]]) -> Iterator[Ca
 
 
 def axes(cluster: ReleasedCluster) -> dict[str, tuple[Any, ...]]:
-    """For a release: the settings that vary in the atlas, each with its values."""
+    """Return the settings that vary in the atlas, each with its values in this release."""
     either = (True, False)
     in_flight = (1,) if dict(cluster.case.numbering)["remembered_batches"] == 1 else (1, 5)
     return {

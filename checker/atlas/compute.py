@@ -189,8 +189,9 @@ def write_record(path: Path, cells: Iterable[Cell], results: Mapping[str, Result
 
 
 def _answer(cell: Cell, results: Mapping[str, Result]) -> tuple[list[Search] | str, Search | None]:
-    """Return two things: the searches that answer a cell, up to the first that finds a failure or lacks a result, or
-    the reason why nothing is searched; and the first search whose result is missing, None if no result is missing."""
+    """Return the searches that answer a cell, and the first search whose result is missing (None: all results exist).
+    The searches are those with results, up to the first failure. If nothing can be searched, the reason replaces
+    them."""
     searches = planned(cell.case, cell.question)
     if isinstance(searches, str):
         return searches, None

@@ -201,7 +201,7 @@ class Reading:
 
 
 def run(options: Options, _session: object) -> CommandResult:
-    """Write the pages. Raises UsageError if there is no record, or if the folder has other files."""
+    """Write the pages. Raises UsageError if there is no record, or the folder has files that isrcheck did not write."""
     folder: Path = options.own["output"]
     with _named_in_errors(folder):
         ATLAS.refuse_strangers(folder)

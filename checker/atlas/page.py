@@ -1,7 +1,7 @@
-"""A table of the atlas as a page with filters, and as a page that needs no script. Neither page loads anything.
+"""Makes two pages from a table of the atlas: one with filters, and one that needs no script. Neither loads other files.
 
 The page with filters holds the rows as data, in which each text occurs once, because a table of all rows would take
-some megabytes; its script makes the rows that are shown.
+some megabytes. The script of the page builds the visible rows from these data.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Facts:
 
 @dataclass(frozen=True)
 class View:
-    """A table as a page shows it: its rows, and the settings that are its columns beside the answers."""
+    """The contents of a page about one table: its rows, and the columns that show settings."""
 
     kind: Kind
     lines: Sequence[Line]
@@ -198,8 +198,8 @@ def _choice(heading: str, title: str, name: str, options: Sequence[tuple[str, st
 
 
 def _data(view: View, spelling: Spelling) -> dict[str, object]:
-    """The data for the script: all texts, all links to failures, all cells (each once), and the rows. A row has its
-    status, its values of the settings, and the numbers of its texts and cells."""
+    """Return the data for the script: all texts, links to failures and cells, each only once, and the rows. A row has
+    its status, the bit masks of its settings (`Spelling.masks`), and the indices of its texts and cells."""
     # Numbers for values, each value once, in the order in which they are first named.
     texts, marks, cells = (defaultdict[object, int](itertools.count().__next__) for _ in range(3))
     rows = [
@@ -224,8 +224,8 @@ def _data(view: View, spelling: Spelling) -> dict[str, object]:
 
 
 def _cases(view: View, spelling: Spelling) -> list[list[int]]:
-    """The combinations of settings that exist as cases. A combination has for each setting a number, whose bits stand
-    for its values as in `Spelling.masks`; combinations that differ only in their releases are joined."""
+    """Return the combinations of settings that exist as cases. A combination has a bit mask per setting
+    (`Spelling.masks`); combinations that differ only in releases are merged."""
     numbers = [{text: number for number, text in enumerate(values)} for values in spelling.order]
     place = view.settings.index(RELEASES)
     merged: dict[tuple[int, ...], int] = {}
@@ -264,7 +264,7 @@ def _table(view: View, rows: Iterable[Iterable[Content]]) -> Element:
 
 
 def _messages() -> Iterator[Element]:
-    """The elements for the script's messages above the rows: a filter in the address is unknown, or no row is left."""
+    """Yield the elements in which the script says that the address has an unknown filter, or that no row is left."""
     yield element("p", "", id="unknown", class_="told", role="status", hidden="")
     clear = element("button", "clear the filters", type="button", id="clear")
     yield element(

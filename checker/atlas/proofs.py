@@ -1,10 +1,10 @@
 """The pages to which the cells of the atlas link: one for each history and each known failure, and lists of searches.
 
-The addresses of pages are given to the cells before the pages are made. Histories are replayed in plain Python. Each
-generation has one page of searches, with a legend of the words that occur there.
+A cell gets the address of its page before the page is made. Plain Python replays each history for its page. Each
+generation of a model has one page of searches, with a legend of the words that occur on it.
 
-A history that is the same, step by step, with several settings has one page. A search is listed once on a page; other
-answers that rest on it link there.
+Answers with the same history, step by step, share its page. A page of searches lists the searches of an answer once;
+other answers with the same searches link to that list.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def _about(shown: _Shown) -> Iterator[Content]:
 
 
 def _file(shown: History | Search) -> str:
-    """The generation as a part of a file name; if the model is not Kafka's, the name of the model comes before it."""
+    """Return the generation for a file name, after the model's name unless the model is kafka or kafka_scenarios."""
     if shown.model in (KAFKA, SCENARIOS):
         return shown.protocol
     return f"{shown.model}_{shown.protocol}".replace("/", "_").strip("_")
@@ -107,7 +107,7 @@ def _file(shown: History | Search) -> str:
 
 @dataclass
 class Searches:
-    """The searches to which those cells link that have no history; each generation becomes a page of searches."""
+    """The searches to which cells without a history link; all searches of one generation are on one page."""
 
     _known: dict[object, str] = field(default_factory=dict)
     _pages: dict[str, _PageOfSearches] = field(default_factory=dict)
@@ -197,8 +197,9 @@ def address_of(name: str) -> str:
 
 
 def defect_pages(names: Sequence[str]) -> Iterator[tuple[str, Page]]:
-    """Yield the address and the page of each of these known failures. Nothing is searched: histories and changes are
-    those of the library of known failures. Raises UsageError if a step of a history is impossible."""
+    """Yield the address and the page of each of these known failures. The history of a failure, and the changes that
+    prevent the failure, come from the library of known failures, without a search. Raises UsageError if a step of a
+    history is impossible."""
     for failure in map(named, names):
         history = failure.history
         trace = None if history is None else trace_of(history)

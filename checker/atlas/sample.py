@@ -37,7 +37,7 @@ def sampled(record: Record, count: int, seed: int, most_states: int) -> list[Map
 
 
 def differences(recorded: Mapping[str, Any], searcher: Searcher, limits: Limits) -> Iterator[str]:
-    """Repeat a recorded search; yield each difference from the record, such as a limit that ended the search."""
+    """Repeat a recorded search; yield a text for each compared field (COMPARED) that differs from the record."""
     result, expected = searcher.result(search_of_record(recorded), limits), result_of(recorded)
     for name, field in COMPARED.items():
         value, written = getattr(result, field), getattr(expected, field)

@@ -2,8 +2,8 @@
 
 Cases with the same answers share a row; the worst rows come first, and every case is in exactly one row.
 
-Each question belongs to the table in which the settings that it reads vary: a producer's retries do not change what an
-election loses, so no table combines the two.
+Each question belongs to the table in which the settings that it reads vary. For example, a producer's retries do not
+change what an election loses, so no table varies both the retries and the settings of elections.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Kind:
 
 @dataclass(frozen=True)
 class Line:
-    """A case in a group of releases; for each column, its questions with their findings."""
+    """A case in a group of releases that behave alike; `findings` has each column's questions with their findings."""
 
     releases: str
     case: Case
@@ -198,7 +198,7 @@ def sheet_of(question: Question) -> Kind:
 
 
 def _is_possible(kind: Kind, case: Case) -> bool:
-    """Whether a table has a case: Kafka accepts it, a write can be acknowledged, and retries (if on) can resend."""
+    """Whether a table has a case: Kafka accepts it, a write can succeed, and (in PRODUCERS) acks=0 has no retries."""
     if case.min_insync_replicas > case.replication_factor:
         return False
     if kind is not PRODUCERS:
@@ -227,8 +227,8 @@ def _grouped(kind: Kind, clusters: Sequence[ReleasedCluster]) -> list[tuple[str,
 
 
 def _name(group: Sequence[ReleasedCluster], clusters: Sequence[ReleasedCluster]) -> str:
-    """The name of a group: its releases, oldest first, for each mode (ZooKeeper, KRaft). A range has every release of
-    its mode between its ends. The mode is named only if the other mode has some of these releases, too."""
+    """Return the name of a group: for each mode (ZooKeeper, KRaft), its ranges of successive releases, oldest first. A
+    mode is named if some of the group's releases exist in both modes, unless the ranges of both modes are equal."""
     modes: dict[str, list[str]] = {}
     is_named = False
     for mode in dict.fromkeys(cluster.mode for cluster in group):
@@ -341,7 +341,7 @@ _PHRASES = {
 
 
 def said(topic: Topic, finding: Finding) -> Words:
-    """Return an answer in words, for the topics in _PHRASES: not for brokers down or lost, nor for known failures."""
+    """Return a finding in words; `topic` is in _PHRASES, so it is not WRITES, READS, SURVIVES or DEFECT."""
     happens, never = _PHRASES[topic]
     if finding.fails:
         when = f"{happens} after {counted(finding.depth or 0, 'step')}"
@@ -366,8 +366,8 @@ def said(topic: Topic, finding: Finding) -> Words:
 
 
 def available(findings: Asked) -> Words:
-    """Return in words how many brokers, whichever they are, can be down while writes (or reads) work; if writes (or
-    reads) work for some sets of brokers when one more broker is down, also for how many sets."""
+    """Return in words how many brokers can be down, whichever they are, while writes (or reads) still work. If writes
+    (or reads) work with one more broker down, but only for some sets of brokers, the words say for how many."""
     works = -1
     for question in sorted(findings):
         finding = findings[question]
@@ -390,7 +390,7 @@ def available(findings: Asked) -> Words:
 
 
 def survived(findings: Asked) -> Words:
-    """Return in words how many brokers can be lost, whichever they are; `findings` are about 1, 2, ... lost brokers."""
+    """Return in words how many brokers can be lost, whichever they are, while a committed record can still be read."""
     if not findings:
         return NOT_ASKED
     lost = 0
@@ -476,7 +476,7 @@ def said_of(sorted_out: Exposures) -> Words:
 
 @dataclass(frozen=True)
 class Cell:
-    """One answer: words, address of its page, names of known failures, and a remark before the failures `beside`."""
+    """An answer: text, page, known failures, a remark, and failures that need a loss of power or a disk (`beside`)."""
 
     words: Words
     address: str
@@ -486,7 +486,7 @@ class Cell:
 
 
 class Status(Enum):
-    """The answer of a row as a whole, the worst first; each value is the answer's name in the address of a page."""
+    """The overall answer of a row; members are in order, the worst first. A value names it in a page's address."""
 
     FAILS = "can-fail"
     DEFECTS = "defects"
@@ -495,8 +495,11 @@ class Status(Enum):
 
 
 def status_of(columns: Sequence[Column], cells: Sequence[Cell]) -> Status:
-    """The answer of a row as a whole: the settings permit a failure, a known failure breaks a promise, an answer is
-    undecided, or none of these. A broken promise counts as due to a known failure if the case is exposed to one."""
+    """Return the overall answer of a row, from the columns that decide it.
+
+    FAILS: the settings permit a failure, or a promise breaks although the case is exposed to no known failure. DEFECTS:
+    the case is exposed to a known failure. UNKNOWN: an answer is undecided. KEEPS: none of these.
+    """
     deciding = [(column.topic, cell.words.grave) for column, cell in zip(columns, cells, strict=True) if column.decides]
     graves = {grave for topic, grave in deciding if topic is not Topic.DEFECT}
     is_exposed = (Topic.DEFECT, Grave.BROKEN) in deciding
@@ -566,8 +569,8 @@ class Spelling:
         self._place = settings.index(REPLICAS) if REPLICAS in settings else None
 
     def widened(self, row: Row) -> Row:
-        """Return a row with more values, so that it can be joined with rows that have other numbers of replicas. If a
-        setting has all values that occur with the row's numbers of replicas, it gets every value that the table has."""
+        """Return a row with more values, so that it can be joined with rows that have other numbers of replicas. A
+        setting that has all values possible with the row's numbers of replicas gets every value that the table has."""
         possible = self._possible(row)
         pairs = zip(row.values, possible, self.order, strict=True)
         return replace(
@@ -649,7 +652,7 @@ class Cells:
 
 
 def _remark(column: Column, finding: Finding) -> str:
-    """The remark on an answer: a rule derived it, which of several promises is broken, or why there is no answer."""
+    """Return a remark on an answer: the rule that derived it, the promise that breaks, or why there is no answer."""
     if finding.source is Source.RULE:
         return f"derived by rule: {finding.rule}"
     if column.topic is Topic.TRANSACTIONS and finding.fails:

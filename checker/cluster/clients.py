@@ -7,13 +7,13 @@ A producer that is idempotent, or that has a transactional.id, needs acks=all, r
 idempotence is only the default (since 3.0.1, 3.1.1 and 3.2), a conflicting setting disables it; if a file requests it,
 the client refuses the conflicting setting.
 
-The models' fact sheet on Kafka lacks two kinds of values of auto.offset.reset: `smallest` and `largest`, words of the
-old Scala consumer, which 2.0 removed; and `by_duration:...`, which came with 4.0 (KIP-1106).
+Two kinds of values of auto.offset.reset are not known to every release: `smallest` and `largest`, words of the old
+Scala consumer, which 2.0 removed; and `by_duration:...`, which came with 4.0 (KIP-1106) and is not modelled.
 
-The coordinator refuses a transaction.timeout.ms that is not above 0, or above the brokers' transaction.max.timeout.ms
+The coordinator refuses a transaction.timeout.ms of 0 or less, or of more than the brokers' transaction.max.timeout.ms
 (TransactionStateManager.validateTransactionTimeoutMs); it does not compare the time-out with delivery.timeout.ms. An
 upgraded cluster is assumed to have transaction.version=0 as long as its metadata.version is older than 4.0.
-transaction.partition.verification.enable=false together with transaction.version=2 is not searched.
+The combination of transaction.partition.verification.enable=false and transaction.version=2 is not modelled.
 """
 
 from __future__ import annotations
@@ -179,8 +179,7 @@ class _Rules(RoleSettings):
         )
 
     def delivery_timeout(self) -> Sequence[Setting[Any]]:
-        """Return a list: delivery.timeout.ms (since 2.1), if given. Raises PropertiesError if too short for a
-        request."""
+        """Return [delivery.timeout.ms] (since 2.1), or [] if not given. Raises PropertiesError if it is too short."""
         given = self.given(DELIVERY_TIMEOUT)
         if given is None:
             return []
@@ -331,7 +330,7 @@ _FIRST_WITH_TV2 = "4.0"
 
 @dataclass(frozen=True)
 class Transactions:
-    """How a cluster's transactions are searched: a generation of the model `transactions`, and its entries."""
+    """The configuration with which the model `transactions` is searched for a cluster, and the settings behind it."""
 
     protocol: str
     values: Mapping[str, int]
@@ -350,12 +349,12 @@ class Transactions:
 
     @property
     def entries(self) -> dict[str, str]:
-        """The generation (as `protocol`) and the other entries of the model, as text, by name."""
+        """The model's configuration entries by name, as text: the generation as `protocol`, and those in `values`."""
         return {"protocol": self.protocol} | {name: Verification(value).name for name, value in self.values.items()}
 
 
 def read_transactions(settings: Settings, versions: Versions) -> Transactions:
-    """Return how transactions are searched. Raises PropertiesError if Kafka refuses their settings."""
+    """Return the configuration for the model `transactions`. Raises PropertiesError if Kafka refuses a setting."""
     release = versions.release
     producers, brokers = (RoleSettings(settings, release, role) for role in (Role.PRODUCER, Role.BROKER))
     timeouts, (log, why_none_begins) = _timeout(producers, brokers), _transaction_log(brokers)
@@ -385,7 +384,7 @@ def read_transactions(settings: Settings, versions: Versions) -> Transactions:
 
 
 def _assumed(level: Setting[int], *, has_tv2: bool, is_given: bool) -> str:
-    """Return the assumption about transaction.version as text; only clients of 4.0 or newer use version 2 (KIP-890)."""
+    """Return as text what is assumed: transaction.version, unless given; for version 2, clients since 4.0 (KIP-890)."""
     if not has_tv2:
         return "" if is_given else f"{TRANSACTION_VERSION}={level.value}, {level.source}"
     clients = f"clients of {_FIRST_WITH_TV2} or newer, without which {TRANSACTION_VERSION}=2 has no effect"

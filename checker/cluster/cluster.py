@@ -1,13 +1,10 @@
-"""Reads a cluster's settings from Kafka's own configuration files, and from the output of its tools.
-
-A topic's value takes precedence over the broker's. A setting that is not given has the default of the release. Every
-assumption that replaces a missing fact is listed.
-
-Which min.insync.replicas counts: without eligible leader replicas (ELR, KIP-966) each broker reads the topic's value,
-else its own. With ELR there is always a value for the whole cluster, which takes precedence over the brokers' files:
-when the feature is turned on, Kafka writes the value in the static file of the active controller, or 1 if the file has
-none (ActivationRecordsGenerator, ConfigurationControlManager). A value of one broker alone is refused (KAFKA-16540).
-"""
+"""Reads a cluster's settings from Kafka's own configuration files, and from the output of its tools. A topic's value
+takes precedence over the broker's. A setting that is not given has the default of the release. Every assumption that
+replaces a missing fact is listed. Which min.insync.replicas counts: without eligible leader replicas (ELR, KIP-966)
+each broker reads the topic's value, else its own. With ELR there is always a value for the whole cluster, which takes
+precedence over the brokers' files: when ELR is turned on, Kafka copies this value from the static file of the active
+controller, or sets 1 if the file has no value (ActivationRecordsGenerator, ConfigurationControlManager). With ELR,
+Kafka refuses a dynamic value for a single broker (KAFKA-16540)."""
 
 from __future__ import annotations
 
@@ -49,7 +46,7 @@ NO_REPLICAS_GIVEN = (
 
 @dataclass(frozen=True)
 class Cluster:
-    """The settings that matter for the safety of replication, of a cluster and of those topics that agree in them."""
+    """The settings of a cluster that affect the safety of replication; all topics in `topics` have these settings."""
 
     kafka_version: Setting[Version]
     """The release of the brokers, given or assumed."""
@@ -209,15 +206,15 @@ def _cluster(
 
 
 def _shown_default(topics: Sequence[DescribedTopic], versions: Versions) -> str | None:
-    """Return the place of the topic's line in the output of kafka-topics, if the line would show a min.insync.replicas
-    other than the default; else None. kafka-topics shows what a topic inherits from brokers, unless it reads ZooKeeper
-    (--zookeeper, before 3.0)."""
+    """Return the place of the topic's kafka-topics line, if the line shows values inherited from brokers; else None. If
+    the line then shows no min.insync.replicas, the default is in effect. Before 3.0, kafka-topics does not show
+    inherited values if it reads ZooKeeper (--zookeeper)."""
     can_inherit = topics and (versions.has_kraft or versions.release.has("3.0"))
     return topics[0].shows_inherited if can_inherit else None
 
 
 def _hidden(settings: Settings, least: LeastIsr) -> dict[tuple[Role, str], str]:
-    """Return, for each key whose default counts although files give a value, why the given value does not count."""
+    """Return, for certain keys of brokers, the reason why the default applies although a file gives a value."""
     hidden = dict.fromkeys(((Role.BROKER, key) for key in OF_BROKERS), "only a controller's file gives it")
     if settings.controllers:
         why = "KRaft controllers act on it, and none of their files gives it"
@@ -228,7 +225,7 @@ def _hidden(settings: Settings, least: LeastIsr) -> dict[tuple[Role, str], str]:
 
 
 def _mode_lines(versions: Versions) -> Iterator[Setting[Any]]:
-    """Yield the settings that show who keeps the metadata (ZooKeeper, KRaft), without that of the agreed version."""
+    """Yield the settings that show ZooKeeper or KRaft, except inter.broker.protocol.version and metadata.version."""
     mode = f"metadata is kept by {'controllers (KRaft)' if versions.has_kraft else 'ZooKeeper'}"
     for given in versions.decisive:
         meaning = mode
@@ -240,7 +237,7 @@ def _mode_lines(versions: Versions) -> Iterator[Setting[Any]]:
 
 @dataclass(frozen=True)
 class _Rule:
-    """The rule for a setting: the first given key decides, else the last key's default; `meaning` explains values."""
+    """The keys of a setting, in order of precedence, and what its values mean; the default is that of the last key."""
 
     keys: Keys
     meaning: Callable[[Any], str]
@@ -409,7 +406,7 @@ def _assumptions(
     transactions: Transactions | None,
     of_brokers: tuple[Setting[bool], ...],
 ) -> Iterator[str]:
-    """Yield a line for each assumption; `of_brokers` are settings of brokers' files, without min.insync.replicas."""
+    """Yield a line for each assumption; `of_brokers` are the settings for unclean elections and leader rebalancing."""
     if versions.assumed:
         yield versions.assumed
     if versions.doubt:
@@ -439,7 +436,7 @@ def _assumptions(
 
 
 def _defaults(settings: Settings, least: LeastIsr, of_brokers: tuple[Setting[bool], ...]) -> Iterator[str]:
-    """Yield which files are missing (the topic's, the brokers'), each with the defaults that are assumed instead."""
+    """Yield a text for each kind of file that is missing (topic, broker), with the defaults assumed instead."""
     has_topic, has_brokers = (settings.has_members(role) for role in (Role.TOPIC, Role.BROKER))
     is_default = least.used is None and not least.why_not_the_brokers and not least.assumed
     minimum = f"{LEAST_ISR}={least.setting.text}" if is_default else ""

@@ -66,7 +66,7 @@ class Partition:
 
     @property
     def reassigned(self) -> Mapping[str, str]:
-        """The fields that name brokers in a reassignment under way, by label, as kafka-topics prints them."""
+        """The fields Adding Replicas and Removing Replicas, by label, as kafka-topics prints them, unless empty."""
         fields = {ADDING: self.adding, REMOVING: self.removing}
         return {label: ",".join(map(str, brokers)) for label, brokers in fields.items() if brokers}
 
@@ -78,7 +78,7 @@ class Partition:
 
 @dataclass
 class Contents:
-    """What all files with outputs of Kafka's tools contain; `Described` has it sorted by topics and brokers."""
+    """Everything read from the files with output of Kafka's tools; `Described` sorts it by topic and broker."""
 
     topics: dict[str, list[Property]] = field(default_factory=dict)
     with_settings: set[str] = field(default_factory=set)
@@ -191,7 +191,7 @@ class Reader:
         return True
 
     def _is_beginning(self, line: str) -> bool:
-        """Whether a line may be incomplete: it begins like a line of a tool, and whole lines were read before it."""
+        """Whether an unreadable line may be the cut-off beginning of a tool's line; complete lines must precede it."""
         text = line.strip()
         starts = any(text.startswith(word) or word.startswith(text) for word in _FIRST_WORDS)
         return bool(self.contents.topics or any(self.contents.brokers.values())) and (
@@ -199,10 +199,9 @@ class Reader:
         )
 
     def _leave_out_the_end(self, line: str) -> None:
-        """Leave out a last line that looks whole but has no line break, if partitions of its topic are missing: the
-        file is cut off, and the ISR in that line may name more brokers. If no partition is missing, the line stays. The
-        line of a topic itself is left out if partitions follow the lines of other topics (--topics-with-overrides shows
-        no partitions)."""
+        """Leave out the last line if the file, which has no final line break, seems to be cut off. A partition's line
+        is left out if partitions of its topic are missing, because its ISR may be incomplete. The line of a topic is
+        left out if only other topics have partitions (--topics-with-overrides shows no partitions)."""
         labels = _fields(line)
         topic = labels.get("Topic", "")
         described = {name for name, _ in self.contents.partitions}
@@ -274,9 +273,8 @@ class Reader:
                 raise self._error(f"broker {broker} is in {where}, but not a replica")
 
     def _elr(self, labels: dict[str, str], isr: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Return the brokers in Elr and in LastKnownElr; note whether the line has these fields, and whether they name
-        brokers. Kafka keeps no broker in both the ISR and the ELR; but both fields may name brokers that are not
-        replicas."""
+        """Return the brokers in Elr and in LastKnownElr; record the line in `contents` if it has these fields. A broker
+        in both the ISR and Elr is an error. Brokers in Elr and LastKnownElr need not be replicas."""
         shown = [label for label in ("Elr", "LastKnownElr") if label in labels]
         available = {label: self._brokers(labels, label) for label in shown if labels[label] != NO_ELR}
         for broker in available.get("Elr", ()):
@@ -392,7 +390,7 @@ def _fields(line: str) -> dict[str, str]:
 
 
 def shows_a_cluster(path: Path) -> bool:
-    """Whether a file's first line, warnings aside, is a Kafka tool's. Raises PropertiesError if it cannot be read."""
+    """Whether a Kafka tool printed a file's first line, warnings aside. An unreadable file raises PropertiesError."""
     for line in LINE_END.split(read_text(path)):
         if _NOISE.match(line) and not _CONFIG.fullmatch(line):
             continue
@@ -519,7 +517,7 @@ def _factor(count: int, place: str) -> Property:
 
 
 def _remarks(contents: Contents, topics: Mapping[str, Sequence[Partition]]) -> Iterator[str]:
-    """Yield remarks on what the output lacks and, if a topic's partitions differ, which ones the answer is for."""
+    """Yield remarks on missing output, on partitions with different numbers of replicas, and on reassignments."""
     for place in contents.cut:
         yield f"{place}: the description is cut off in this line, which is left out; describe the cluster again"
     for place in contents.doubtful:
@@ -572,10 +570,9 @@ def listed(names: Sequence[str]) -> str:
 
 
 def _evidence(contents: Contents) -> Iterator[Evidence]:
-    """Yield what the outputs show of the brokers' release. The output of kafka-features shows the supported versions.
-    In the output of kafka-topics, the newest sign counts: a TopicId is printed since 2.8, Elr since 3.8. Only
-    KRaft brokers, as all brokers are since 4.0, send ELRs (DescribeTopicPartitions); in place of an ELR that was not
-    sent, or for topics described by id, the tool prints N/A."""
+    """Yield what the outputs show of the brokers' release: versions in kafka-features, or fields in kafka-topics.
+    kafka-topics prints TopicId since 2.8 and Elr since 3.8; the newest field counts. Elr is N/A if topics are described
+    by id, or if the broker sent no ELRs: only KRaft brokers (all since 4.0) send ELRs (DescribeTopicPartitions)."""
     for version, place in contents.supported:
         shown = f"supports metadata.version {version} ({place})"
         yield Evidence(shown, version.release_name, mode=Mode.KRAFT, newest=version.release_name, tool="kafka-features")

@@ -3,9 +3,10 @@
 If a cluster is not modelled, only the nearest generation can be searched. The model `transactions` has generations of
 its own.
 
-A release without a patch number means its first patch: 2.0 is 2.0.0. A KRaft release, from 3.3 to 4.5, has its own
-generation if it changed replication, else that of the last earlier release that did. Some behaviour does not depend on
-the release alone, but on a repair in several branches, a metadata.version, or a feature: each is an entry of _RULES.
+A release without a patch number means its first patch: 2.0 is 2.0.0. A KRaft release (3.3 to 4.5) that changed
+replication has its own generation; any other has the generation of the last release before it that changed replication.
+Some behaviour depends on more than the release: on a repair in several branches, on metadata.version, or on a feature.
+Each such behaviour is an entry of _RULES.
 """
 
 from __future__ import annotations
@@ -183,7 +184,7 @@ def _taken(protocol: str, switches: Mapping[str, str], versions: Versions) -> st
 
 
 def _with_zookeeper(versions: Versions) -> tuple[_Reading, str]:
-    """Return the reading (generation, switches that differ, why it is not modelled), and the differences in words."""
+    """Return the `_Reading` for a cluster with ZooKeeper, and a text that says how it differs from the generation."""
     release, agreed = versions.release, versions.protocol.value
     if release.has("2.7") and agreed.has(_ALTER_PARTITION):
         differs = "" if release.has("2.8") else ", but followers truncate before they fetch"
@@ -291,8 +292,9 @@ def _elr(settings: Settings, versions: Versions, eligible_replicas: str | None) 
 
 
 def transactions_generation(release: Version, level: int) -> str:
-    """Return the generation of the model `transactions`, with ZooKeeper or KRaft. `level` is transaction.version; level
-    1 is like 0, as it changes only how the coordinator's records are written."""
+    """Return the generation of the model `transactions` for a release and a transaction.version (`level`). Level 1 has
+    the generation of level 0, as it changes only how the coordinator's records are written. ZooKeeper and KRaft have
+    the same generations."""
     generations = _TRANSACTIONS_OF_NEW_EPOCHS if has_new_epochs(level) else _TRANSACTIONS
     return next((generation for first, generation in generations if release.has_patch(first)), generations[-1][1])
 

@@ -53,7 +53,7 @@ class Ignored:
 
     @property
     def may_matter(self) -> bool:
-        """Whether the answer may change: the setting was probably misspelt, or its mechanism is not modelled."""
+        """Whether ignoring the setting may make the answer wrong: it is probably misspelt, or it is not modelled."""
         return bool(self.meant) or (self.why is WhyIgnored.NOT_MODELLED and self.reason in _MAY_MATTER)
 
 
@@ -132,9 +132,9 @@ def read_ignored(
     reasons: Mapping[tuple[Role, str], str],
     hidden: Mapping[tuple[Role, str], str],
 ) -> Iterator[Ignored]:
-    """Yield the given settings that the answer ignores. `winners` has, for each key that the answer uses, the given
-    setting that counts; `reasons` says, for certain keys, why they have no effect on the answer; `hidden` says, for
-    keys whose default counts, why a given value does not count."""
+    """Yield the given settings that the answer ignores. `winners` has the setting in effect for each key that counts.
+    `reasons` says, for certain keys, why they have no effect on the answer; `hidden` says, for certain keys, why the
+    default applies although a file gives a value."""
     for given in settings:
         key = given.role, given.key
         winner = winners.get(key) if knows(versions.release, *key) else None
@@ -152,7 +152,7 @@ def read_ignored(
 
 
 def _is_used(given: GivenSetting, winner: GivenSetting) -> bool:
-    """Whether a given setting counts: it is the winner, or a controller's with the value of a broker's winner."""
+    """Whether a setting counts: it has the winner's key and layer, or the winner's value in a controller's file."""
     if (given.role, given.key) != (winner.role, winner.key):
         return False
     is_beside = given.layer is Layer.CONTROLLER and winner.layer is Layer.FILE
@@ -189,8 +189,8 @@ def _why_unknown(given: GivenSetting, versions: Versions) -> str:
 
 @cache
 def _meant(key: str) -> str:
-    """Return the setting of some release that a misspelt key probably means: the key may have capitals, another
-    separator, or the name of a client before it. Empty if no setting is near, or if the key is itself a setting."""
+    """Return the Kafka key that a misspelt key probably means; empty if no key is similar, or if the key is correct.
+    Typing errors, capitals, other separators, and a prefix of a client (producer., consumer.) are recognised."""
     names = sorted({name for role in Role for name in keys_of(role)})
     if key in names:
         return ""

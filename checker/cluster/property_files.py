@@ -10,9 +10,8 @@ Kafka's keys and the values that matter are ASCII, which both encodings share, a
 author wrote it. Text that is not valid UTF-8 is read as latin-1.
 
 Other clients have other names and other defaults: librdkafka is not idempotent by default, and has up to 1,000,000
-requests in flight; the producers of Kafka Connect are not idempotent by default, either. So a file with one key that
-only these clients have is refused: whatever the file does not give would otherwise be taken to have a Java client's
-default.
+requests in flight; the producers of Kafka Connect are not idempotent by default, either. A file with even one key that
+only these clients have is refused, because the defaults of Java clients would be wrong for the settings that it lacks.
 """
 
 from __future__ import annotations

@@ -51,7 +51,7 @@ _CONFLUENT_PLATFORM: dict[tuple[int, ...], tuple[int, ...]] = {
 
 
 def releases() -> list[str]:
-    """Every release with replication, oldest first."""
+    """Every Kafka release with replication (0.8.0 and later), oldest first."""
     return [_name(numbers) for numbers in _LAST_INTERNAL_VERSION]
 
 
@@ -89,7 +89,7 @@ class Version:
         return self.release[:length] > other.release[:length]
 
     def has(self, release: str) -> bool:
-        """Whether this version is at least a release such as 2.0, or an internal version such as 2.0-IV0."""
+        """Whether this version is not older than `release`, such as 2.0 or the internal version 2.0-IV0."""
         return not version_of_binaries(release).is_newer_than(self)
 
     def has_patch(self, patch: str) -> bool:
@@ -98,8 +98,9 @@ class Version:
         return (self.release, self.patch or 0) >= (other.release, other.patch or 0)
 
     def has_repair(self, repaired: Sequence[str]) -> bool:
-        """Whether this version has a repair. `repaired` are the first releases with it, one for each branch, oldest
-        first: later patches of a branch have it, and so has every release after the last of them."""
+        """Whether this version has a repair. `repaired` names the first release with the repair in each branch.
+        `repaired` is sorted, oldest first. Later patches of these branches have the repair too, and so does every
+        release after the last release in `repaired`."""
         last = repaired[-1] if repaired else None
         return any(
             (first == last or version_of_binaries(first).release == self.release) and self.has_patch(first)
@@ -107,8 +108,7 @@ class Version:
         )
 
     def is_affected(self, since: str, repaired: Sequence[str]) -> bool:
-        """Whether this version has a failure that came with the release `since` (empty: it was always there) and that
-        the releases `repaired` repair (see `has_repair`)."""
+        """Whether a failure affects this version: it is at least `since` (if given) and has no repair by `repaired`."""
         return (not since or self.has_patch(since)) and not self.has_repair(repaired)
 
 
@@ -139,8 +139,8 @@ def version_of_binaries(text: str) -> Version:
 
 
 def version_of_inter_broker_protocol(text: str) -> Version:
-    """Parse inter.broker.protocol.version as a broker does: the release must be complete, and the rest of the text is
-    ignored. Raises ValueError with the reason and the cure."""
+    """Parse inter.broker.protocol.version as a broker does. Raises ValueError with the reason and the cure. The text
+    must name a whole release (0.10.2, not 0.10); a patch number is ignored."""
     version = _complete(text)
     last = version_of_binaries(LAST_WITH_ZOOKEEPER)
     if version.is_newer_than(last):
@@ -161,7 +161,7 @@ def version_of_metadata(text: str) -> Version:
 
 
 def _complete(text: str) -> Version:
-    """Parse a version whose release must be complete; without -IV it is the last internal version of the release."""
+    """Parse a version that names a whole release (0.10.2, not 0.10); without -IV, use its last internal version."""
     version = version_of_binaries(text)
     if version.release > _NEWEST_RELEASE:
         return version
@@ -173,7 +173,7 @@ def _complete(text: str) -> Version:
 
 
 def _why_no_release(version: Version) -> str:
-    """Return the message for a version above all releases; for a Confluent Platform, with the Kafka release in it."""
+    """Return the message for a version above all Kafka releases; for Confluent Platform, it names the Kafka release."""
     if version.release in _CONFLUENT_PLATFORM:
         kafka, platform = _name(_CONFLUENT_PLATFORM[version.release]), version.release_name
         return f"{version} is no release of Kafka; Confluent Platform {platform} contains Kafka {kafka}: write {kafka}"

@@ -72,7 +72,7 @@ class Setting(Generic[T]):
         return self.source.startswith("Kafka ") and _DEFAULT in self.source
 
     def means(self, meaning: str) -> Setting[T]:
-        """Return the setting with `meaning`, followed by its old meaning (a remark: see `GivenSetting.in_effect`)."""
+        """Return this setting with `meaning` before its old meaning, which may be the remark `GivenSetting.note`."""
         return replace(self, meaning=meaning + self.meaning)
 
 
@@ -117,7 +117,7 @@ class GivenSetting:
 
     @property
     def in_effect(self) -> Setting[Any]:
-        """The `Setting` with this value, key and source; its meaning is the remark `note` (see `Setting.means`)."""
+        """This value as a `Setting`, whose meaning is only the remark `note` until `Setting.means` completes it."""
         return Setting(self.value, self.source, self.key, shown(self.key, self.text), self.note)
 
 
@@ -144,7 +144,7 @@ class Settings:
                 self._given[holder] = _agreeing(self._given[holder], new) if holder in self._given else new
 
     def _layer(self, section: Section) -> Layer:
-        """Return the layer of a section; note whether its process is a controller, or only a broker."""
+        """Return the `Layer` of a section; its process.roles may add its member to `controllers` or `brokers_alone`."""
         roles = next((line.value for line in section.properties if line.key == "process.roles"), "")
         is_broker, is_controller = "broker" in roles, "controller" in roles
         if is_controller:
@@ -154,7 +154,7 @@ class Settings:
         return Layer.CONTROLLER if is_controller and not is_broker else section.layer
 
     def _is_own(self, new: GivenSetting) -> bool:
-        """Whether brokers or clients may differ in a key: client.id and such, or a key on which no answer depends."""
+        """Whether brokers or clients may differ in a key: each has its own (client.id), or no answer depends on it."""
         if new.key in OF_ONE_MEMBER:
             return True
         if new.key in READERS or new.key in READ_AS_TEXT:
@@ -163,7 +163,7 @@ class Settings:
         return shared is not None and shared.value != new.value and new.members[0] not in shared.members
 
     def lacking(self, setting: GivenSetting) -> list[str]:
-        """The members (brokers, clients) that lack a setting others have; empty if a lower layer has the value."""
+        """The members (brokers, clients) that lack `setting`; empty if a lower `Layer` gives the key the same value."""
         values = self.every(setting.role, setting.key)
         is_below = any(other.layer < setting.layer and other.value == setting.value for other in values)
         if setting.key in OF_ONE_MEMBER or is_below:
@@ -178,9 +178,9 @@ class Settings:
         return [setting for setting in self if (setting.role, setting.key) == (role, key)]
 
     def get(self, role: Role, key: str) -> GivenSetting | None:
-        """Return the setting in effect for a key; None if not given. If brokers or clients have different values, the
-        first counts. In KRaft a broker's file does not decide what controllers do, nor a controller's file what brokers
-        do; if no file is a controller's, a broker's value counts for controllers only if it is true, the worse one."""
+        """Return the setting in effect for a key: the first value in the highest layer; None if the key is not given.
+        In KRaft, controllers' files decide what controllers do, and brokers' files what brokers do. If no file is a
+        controller's, a broker's value counts for controllers only if it is true, which is the worse case."""
         values = self.every(role, key)
         if key in OF_CONTROLLERS and self.controllers:
             values = [given for given in values if given.layer is Layer.CLUSTER or self.is_of_controllers(given)]
@@ -191,7 +191,7 @@ class Settings:
         return max(values, key=lambda given: given.layer, default=None)
 
     def has_members(self, role: Role) -> bool:
-        """Whether files or outputs show settings of single brokers or clients, not only those of the cluster."""
+        """Whether files or outputs show settings of single brokers or clients, not only defaults of the cluster."""
         return any(file_role is role and layer is not Layer.CLUSTER for file_role, layer in self._members)
 
     def is_of_controllers(self, setting: GivenSetting) -> bool:

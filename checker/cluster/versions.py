@@ -74,7 +74,7 @@ class Mode(Enum):
 
 @dataclass(frozen=True)
 class Evidence:
-    """What the output of a tool shows of the brokers' release and mode, and which releases show it."""
+    """What the output of a tool shows of the brokers: their mode, and the first and last release that fit it."""
 
     shown: str
     since: str | None = None
@@ -127,7 +127,7 @@ class Versions:
 
     @property
     def ignored(self) -> Mapping[tuple[Role, str], str]:
-        """The keys of versions that have no effect in this mode (ZooKeeper, KRaft), each with the reason."""
+        """The keys that state a version but have no effect in this mode (ZooKeeper or KRaft), each with the reason."""
         return {INTER_BROKER_PROTOCOL: "a KRaft cluster has metadata.version instead"} if self.has_kraft else {}
 
 
@@ -203,7 +203,7 @@ def _in_words(
     *,
     is_mode_shown: bool,
 ) -> str:
-    """Return which of release, mode and agreed version are only assumed, and what to give; empty if all are known."""
+    """Return a text on what is only assumed (release, mode, agreed version) and what to give; empty if all is known."""
     parts, cures = [], []
     has_kraft = mode.value is Mode.KRAFT
     if option is None:
@@ -252,7 +252,7 @@ def _metadata(settings: Settings, text: str | None) -> Setting[Version] | None:
 
 
 def _decisive(settings: Settings, release: Version, *, has_kraft: bool) -> Iterator[GivenSetting]:
-    """Yield the given settings that decide the mode or a version; before 2.8 only ZooKeeper is possible."""
+    """Yield the given settings that show the mode or a version; zookeeper.connect shows the mode only since 2.8."""
     keys = [*_KRAFT] if has_kraft else [INTER_BROKER_PROTOCOL]
     if not has_kraft and release.has(FIRST_WITH_KRAFT):
         keys.append(_ZOOKEEPER)
@@ -288,7 +288,7 @@ def _mode_shown(
 
 
 def _doubt(release: Version, mode: Setting[Mode], evidence: Sequence[Evidence]) -> str:
-    """Return why a tool's output is doubtful: with this release and mode it is rare. Empty if no output is doubtful."""
+    """Return a warning if a tool's output is rare for brokers of this release and mode; empty if no output is rare."""
     for output in evidence:
         if (since := output.needs_zookeeper_since) and release.has(since) and mode.value is Mode.KRAFT:
             return (
@@ -301,7 +301,7 @@ def _doubt(release: Version, mode: Setting[Mode], evidence: Sequence[Evidence]) 
 def _zookeeper_shown(
     settings: Settings, option: Setting[Version] | None, agreed: Setting[Version] | None
 ) -> Setting[Mode] | None:
-    """Return ZooKeeper if a broker's file has zookeeper.* keys and the release can have ZooKeeper; else None."""
+    """Return the mode ZooKeeper if a broker's file has zookeeper.* keys and the release can use it; otherwise None."""
     if any(version and version.value.has(FIRST_WITHOUT_ZOOKEEPER) for version in (option, agreed)):
         return None
     for given in settings:
@@ -312,7 +312,7 @@ def _zookeeper_shown(
 
 
 def _usual_mode(release: Version, inter_broker: Setting[Version] | None, evidence: Sequence[Evidence]) -> Setting[Mode]:
-    """Return the mode that is assumed if nothing shows it; KRaft was ready for production with 3.3."""
+    """Return the mode to assume if no input shows it: usually KRaft since 3.3, when it became ready for production."""
     if release.has(FIRST_WITHOUT_ZOOKEEPER):
         return Setting(Mode.KRAFT, f"{_ONLY_MODE} since {FIRST_WITHOUT_ZOOKEEPER}")
     if not release.has(FIRST_WITH_KRAFT):
@@ -352,8 +352,7 @@ def _assumed(
     inter_broker: Setting[Version] | None,
     evidence: Sequence[Evidence],
 ) -> Setting[Version]:
-    """Return the newest release that fits what the files and outputs show. An output that lacks a field shows only that
-    the tool is old; the brokers may be newer."""
+    """Return the newest release that fits the files and outputs; brokers may be newer than the tool of an output."""
     is_kraft = mode is not None and mode.value is Mode.KRAFT
     newest = Setting(version_of_binaries(NEWEST_RELEASE), "not given: the newest release")
     if mode and mode.value is Mode.ZOOKEEPER:

@@ -281,7 +281,7 @@ def graph_request_of(options: Options) -> GraphRequest:
 
 
 def refuse_existing(path: Path, *, force: bool) -> None:
-    """Raise UsageError, before a search begins, if the file cannot be written, or if it exists, without `force`."""
+    """Raise UsageError, before a search begins, if the file cannot be written, or exists and `force` is not set."""
     if path.is_dir() or (path.exists() and not path.is_file()):
         raise UsageError(f"-o {path}: not a regular file; give another name")
     if path.exists() and not force:

@@ -47,8 +47,7 @@ EVERYTHING_ELSE = "*"
 
 @dataclass(frozen=True, kw_only=True)
 class Form:
-    """One way to use `check`. Its module's function `run` gets the `Options`, and a session or, for some forms, an
-    `OpenSession` (see `opens`)."""
+    """One way to use `check`: its options, its messages, and the module whose function `run` executes it."""
 
     name: str
     """The name of the form in messages."""
@@ -110,7 +109,7 @@ class Form:
 
 @dataclass(frozen=True)
 class OpenSession:
-    """Opens a session of searches only when one is needed, because its import takes a while.
+    """Opens a search session only when a search needs it, because importing the session's module takes a while.
 
     `open` takes the keywords of SearchSession that the command line does not determine, and returns a session; `began`
     is the start of the command by time.monotonic().
@@ -163,7 +162,7 @@ class OutputOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class ClusterOptions:
-    """The options about a cluster: Kafka's own files, outputs of its tools, and what is wanted of the answer."""
+    """The options about a cluster: Kafka's own files, outputs of its tools, versions, and how to answer."""
 
     files: tuple[tuple[str | None, Path], ...]
     """The properties files, each with the role of its reader, such as broker (None for `--config`)."""
@@ -205,7 +204,7 @@ class Options:
 
 
 def parser_of(forms: Sequence[Form], word: str = "") -> Parser:
-    """Return the parser of `check`; with the word of a form, a parser with only the form's options, for its help."""
+    """Return the parser of `check`; if `word` selects a form, a parser with only the options that this form accepts."""
     form = next((form for form in forms if form.word == word), None) if word else None
     shown = [form] if form else forms
     usage = [line for one in shown for line in one.usage.items()]
@@ -237,7 +236,7 @@ def _options(forms: Sequence[Form]) -> list[Option]:
 
 
 def read_options(words: Sequence[str], forms: Sequence[Form]) -> Options:
-    """Read the command line. Raises UsageError for an option that is unknown, conflicts, or is not of the form."""
+    """Read the command line. Raises UsageError if an option is unknown, conflicts, or belongs to another form."""
     whole = ("check", *words)
     chosen = next((form for form in forms if form.word and list(words[:1]) == [form.word]), None)
     if chosen is not None:
@@ -297,8 +296,9 @@ def read_options(words: Sequence[str], forms: Sequence[Form]) -> Options:
 
 
 def _refuse_misspelt(rest: Sequence[str], accepted: Sequence[str], model: str | None) -> None:
-    """Raise UsageError for an unknown option that resembles an option of the form (`accepted`) or of `model`, the
-    default. If the command itself names a model, a misspelling is found later, when that model's options are read."""
+    """Raise UsageError for an unknown option that resembles an option of the form (`accepted`) or of `model`. `model`
+    is the default model (None: the form takes no model). If the command names a model, misspelt options are found
+    later, when the options of that model are read."""
     if not any(word.startswith("--") for word in rest):
         return
     entries = {} if model is None else registry.load(model)[0].entries

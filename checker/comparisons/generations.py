@@ -3,9 +3,9 @@
 In:  the recorded runs, the finished runs with the recorded run that each repeats, and the typed command.
 Out: at most 40 lines of at most 100 characters.
 
-The headline of a failure's trace says what breaks. The repair follows from the recorded cause. If the cause is a known
-failure, its file names the releases with the repair; if it is an issue, the repair is in the first later generation for
-which the record does not have this cause.
+The headline of a failure's trace says what breaks. The recorded cause of the failure determines its repair. If the
+cause is a known failure, that failure's file names the releases with the repair. For any other cause (a JIRA issue),
+the repair is in the first later generation for which the record does not have this cause.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Row:
 
 
 def text(records: Sequence[RecordedRun], pairs: Sequence[Pair], words: Sequence[str], width: int) -> str:
-    """Return the text of the screen; `words` are those of the command, for the commands that the screen proposes."""
+    """Return the text of the screen; `words` is the typed command, which the screen proposes again with --details."""
     width = min(width, WIDEST)
     head = _head(records, pairs, width)
     below = [*_permitted(pairs, width), *_proved(records, pairs, width), ""]
@@ -181,7 +181,7 @@ def _row(records: Sequence[RecordedRun], column: str, cause: str, failing: Seque
 
 
 def _words(verdict: Verdict, run: Run) -> str:
-    """Return in words what goes wrong when a property fails; `NAME fails` if this failure has no such words."""
+    """Return what goes wrong when a property fails: the headline of its trace, or `NAME fails` without a headline."""
     keys = [key for key, *_ in verdict.failing_paths]
     trace = run.histories.get(keys[0]) if keys else None
     if trace is None or not told(trace):
@@ -193,8 +193,7 @@ def _words(verdict: Verdict, run: Run) -> str:
 def _later(
     records: Sequence[RecordedRun], column: str, later: Sequence[tuple[int, str]], shown: Mapping[str, object]
 ) -> list[Row]:
-    """Return one row on all failures recorded beyond the searched depth (`later`) whose causes are not in `shown`; no
-    row if there are no such failures."""
+    """Return at most one row: failures recorded beyond the searched depth (`later`) whose causes are not in `shown`."""
     causes = {name: cause for record in records if record.column == column for name, cause in record.causes.items()}
     left = [(depth, name) for depth, name in later if causes.get(name, name) not in shown]
     if not left:
@@ -208,8 +207,7 @@ def _later(
 
 
 def repaired(records: Sequence[RecordedRun], column: str, cause: str, name: str) -> str:
-    """Return what repaired a property's failure: the releases that the known failure (`cause`) names, or else the first
-    later generation for which the record does not have this cause."""
+    """Return what repaired a failure: the releases that a known failure (`cause`) names, or a later generation."""
     failure = next((one for one in failures() if one.name == cause), None)
     issue = cause
     if failure is not None:
@@ -221,8 +219,7 @@ def repaired(records: Sequence[RecordedRun], column: str, cause: str, name: str)
 
 
 def repairing_generation(records: Sequence[RecordedRun], column: str, name: str) -> str:
-    """Return the first generation after `column` that lacks a violation of `name` by the same cause as in `column`;
-    empty if there is no such generation."""
+    """Return the first generation after `column` where the cause in `column` no longer violates `name`; else empty."""
     columns = _columns(records)
     causes = {(record.column, prop): record.causes.get(prop, prop) for record in records for prop in record.violated}
     own = causes.get((column, name))
@@ -305,7 +302,7 @@ def _proved(records: Sequence[RecordedRun], pairs: Sequence[Pair], width: int) -
 
 
 def _next(pairs: Sequence[Pair], words: Sequence[str]) -> list[str]:
-    """Return commands to go on with: one that shows a failure (if any, preferably an unrecorded one), and two more."""
+    """Return commands to try next: one that shows a failure (preferably unrecorded), `--details`, `check doctor`."""
     shows = [
         (match is not Match.NEW, run.show(run.traces[key]))
         for record, run in pairs

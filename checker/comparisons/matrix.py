@@ -71,7 +71,7 @@ class MatrixFound:
 
 
 def run(options: Options, session: SearchSession) -> CommandResult:
-    """Search all recorded instances, and compare with the record. Raises KeyboardInterrupt before the first result."""
+    """Search all recorded instances, and compare with the record. Raises KeyboardInterrupt if no search finished."""
     traces, records = TraceWriter(options.output.folder), matrix_record.recorded()
     runs_left = iter(range(len(records), 0, -1))
 

@@ -1,10 +1,10 @@
-"""The record of the matrix, every generation against every property, and the comparison of searches with it.
+"""The recorded verdicts of the matrix (every generation against every property), and how searches compare with them.
 
-In:  models/verdicts.toml, and one search for each recorded run, to the requested bound or to the recorded depth.
+In:  models/verdicts.toml, and one search for each recorded run, to the requested bound or else to the recorded depth.
 Out: for each cell, whether its verdict is as recorded.
 
 A generation has one unnamed run with the default configuration of the matrix, and may have named runs. A named run has
-its own configuration, and a list of properties; the unnamed run has all others, so each cell has one run.
+its own configuration and a list of properties; the unnamed run has all other properties. So each cell has one run.
 """
 
 from __future__ import annotations
@@ -92,8 +92,9 @@ class RecordedRun:
         return EXHAUSTED if self.states is None else f"{EXHAUSTED}, {counted(self.states, 'state')}"
 
     def limits(self, left: Limits, runs_left: int) -> Limits:
-        """Return the limits for this run: an equal share of the seconds in `left` for each of `runs_left` runs; the
-        depth in `left`, else the recorded depth."""
+        """Return the limits for this run: its depth, and its equal share of the remaining time. The depth is that of
+        `left`, or the recorded depth if `left` has none. The seconds of `left` are divided by `runs_left`, the number
+        of runs that are not yet searched."""
         depth = self.explored if left.depth is None else left.depth
         seconds = None if left.seconds is None else left.seconds / runs_left
         return replace(left, depth=depth, seconds=seconds)
@@ -220,14 +221,14 @@ def judge(record: RecordedRun, run: Run, verdict: Verdict) -> Match:
 
 
 def could_show(run: Run, verdict: Verdict, depth: int) -> bool:
-    """Whether a search that found no failure would have found a failure at this depth. A stuck state or a loop is found
-    only by a complete search."""
+    """Whether a search that found no failure went far enough to rule out a failure at this depth. For liveness and
+    `always_possible` properties, only an exhaustive search does."""
     reaches = run.explored.judged >= depth and verdict.prop.kind not in WHOLE
     return run.explored.exhausted or reaches
 
 
 def judged(record: RecordedRun, run: Run) -> list[Match | None]:
-    """Compare every verdict of a run with the record; None for a `sometimes` property that is as recorded."""
+    """Return the `Match` of each verdict of a run; None represents a `sometimes` property that is as recorded."""
     return [
         None if verdict.prop.kind is Kind.SOMETIMES and match is Match.SAME else match
         for verdict in run.verdicts

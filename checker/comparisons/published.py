@@ -37,7 +37,7 @@ ORBITS = AskedReduction(is_sought=True, dead=False)
 
 @dataclass(frozen=True)
 class Row:
-    """A model of a certain size, with TLC's figures and those that isrcheck must find, each as text by its name."""
+    """A model with its sizes, TLC's figures, and the figures that isrcheck must find (as texts, by their names)."""
 
     target: str
     """The name of the model on the command line."""
@@ -71,7 +71,7 @@ class Row:
 
 @dataclass(frozen=True)
 class TlcTable:
-    """A table of recorded figures: its file, its columns, and how a search finds the figures."""
+    """A table of recorded figures: its file, its columns, and the function that takes the figures from a search."""
 
     file: Path
     """The file of the recorded figures: a line for each row; `#` begins a comment."""
@@ -89,8 +89,9 @@ class TlcTable:
 
     @cached_property
     def rows(self) -> list[Row]:
-        """The rows of the file, in order. An empty cell means that TLC's figure is not published. Where isrcheck must
-        find another figure than TLC, that figure has a column of its own. Raises OSError."""
+        """The rows of the file, in order. Raises OSError. An empty cell means that TLC's figure is not published. If
+        isrcheck must find a figure that differs from TLC's, the file has that figure in a column of its own (`our_` and
+        the name)."""
         with self.file.open(encoding="utf-8", newline="") as opened:
             return [self._row(line) for line in csv.DictReader(one for one in opened if not one.startswith("#"))]
 
@@ -257,7 +258,7 @@ class SearchedRow:
 
     @property
     def broken(self) -> list[str]:
-        """The first violated implicit property (`deadlock`, `in_range`), if any, in a list; empty if undecided."""
+        """A list with the first violated implicit property (`deadlock`, `in_range`); empty if none or undecided."""
         violated = [prop.name for prop in (DEADLOCK, IN_RANGE) if prop.name in self.run.exploration.findings]
         return [] if self.is_undecided else violated[:1]
 

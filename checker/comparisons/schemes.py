@@ -1,7 +1,7 @@
-"""`check compare-schemes`: finds by search how many failures schemes of replication tolerate; compares with a record.
+"""`check compare-schemes`: finds how many failures replication schemes tolerate, and compares this with a record.
 
-In:  `Options`, and a session; the model `quorum_schemes` (models/quorum/schemes.py).
-Out: a `CommandResult`; with --csv, a file like that of the recorded rows (models/quorum/schemes.csv).
+In:  `Options`, and a session; the model `quorum_schemes` (models/quorum/schemes.py), which is searched.
+Out: a `CommandResult`; with --csv, a file of the rows in the format of the record (models/quorum/schemes.csv).
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def _spelled(value: int | str | None) -> str:
 
 @dataclass(frozen=True)
 class Scheme:
-    """A replication scheme with a number of replicas, for which `searched` finds the figures of its row."""
+    """A replication scheme with a number of replicas; its method `searched` returns the table row with its figures."""
 
     replicas: int
     scheme: str
@@ -171,7 +171,7 @@ def run(options: Options, session: SearchSession) -> CommandResult:
 
 
 def lines(rows: Sequence[Row]) -> list[tuple[str, ...]]:
-    """Return the table; a line is for two rows that differ only in whether followers may be slow."""
+    """Return the table's header, and a line for each two rows that differ only in whether followers may be slow."""
     slow = {(row.replicas, row.scheme, row.min_isr): row for row in rows if row.lag}
     pairs = [
         (row, slow[key]) for row in rows if not row.lag and (key := (row.replicas, row.scheme, row.min_isr)) in slow
@@ -196,8 +196,8 @@ def _both(prompt: str, late: str) -> str:
 
 
 def needed(rows: Sequence[Row]) -> list[str]:
-    """Return lines on how many replicas it takes until writes, reads and data all tolerate 1, 2, ... failures; no lines
-    if `rows` has too few replicas."""
+    """Return a table, as lines, of the fewest replicas that tolerate 1, 2, ... failures. Writes, reads and data must
+    all tolerate the failures. The list is empty if no row tolerates a failure."""
     most = max((row.replicas for row in rows), default=0)
     header = ["failures", *(f"{NAMES[scheme]}, {how}" for scheme in NAMES for how in ("in sync", "slow"))]
     body = [

@@ -1,12 +1,9 @@
 """Compiles the generators of initial states: the model's functions that make an initial state from their arguments.
-
-Each generator becomes one compiled function, which tries the combinations of arguments, from a given combination on,
-and packs the states that the generator makes. A call ends after all combinations, when there is no room for further
-states, or after much work; it returns the number of packed states.
-
-As in checker/compile/kernel_code.py, a guard is evaluated in the outermost loop that binds everything it reads. A
-careful function evaluates all guards for every combination instead, and stops where a value leaves its declared range.
-"""
+Each generator becomes one compiled function, which tries all combinations of arguments from a given combination on, and
+packs the states that the generator makes. A call ends after the last combination, when there is no room for further
+states, or after a certain amount of work; it returns the number of packed states. As in checker/compile/kernel_code.py,
+a guard is evaluated in the outermost loop in which all its arguments are known. A careful function packs no states: it
+evaluates all guards for every combination, and stops where a value leaves its declared range."""
 
 from __future__ import annotations
 
@@ -61,14 +58,14 @@ class GeneratorCode(KernelCode):
         place: Value,
         status: Value,
     ) -> None:
-        """Build a generator's function: from the combination of arguments at address `place` on, it packs at most
-        `room` states, and returns the number of packed states."""
+        """Build the function of one generator. The built function starts with the combination of arguments at address
+        `place`, packs at most `room` states, and returns the number of packed states."""
         count, work = code.variable(0), code.variable(0)
         begun = [load_word(place + 8 * depth) for depth in range(len(choices))]
 
         def stop(arguments: Sequence[Value], how: int) -> None:
-            """Build a return with status `how`. It stores where the next call begins: at the first combination whose
-            first arguments are `arguments`."""
+            """Build code that ends the call with status `how`. The code stores the combination of arguments where the
+            call ends (`arguments`, completed with zeros)."""
             for depth in range(len(choices)):
                 store_word(place + 8 * depth, arguments[depth] if depth < len(arguments) else 0)
             store_word(status, how)
@@ -76,7 +73,7 @@ class GeneratorCode(KernelCode):
 
         @contextmanager
         def goes_on(depth: int, arguments: Sequence[Value]) -> Iterator[Value]:
-            """Build a loop over the values of argument number `depth`, at first from where the last call stopped."""
+            """Build a loop over the values of argument `depth`; its first pass begins where the last call stopped."""
             is_begun = [value == first for value, first in zip(arguments, begun, strict=False)]
             first = code.choice([(code.every(*is_begun), begun[depth])], 0) if is_begun else begun[depth]
             with code.loop(first, choices[depth].count) as value:

@@ -83,8 +83,9 @@ def looked_ahead(
     first: Value,
     last: Value,
 ) -> Iterator[Value]:
-    """Build a loop over successors first..last-1 that prefetches for later successors: the slot of a successor's hash
-    (`home` computes the slot), and then the state to which that slot refers."""
+    """Build a loop over successors first..last-1 that also prefetches memory for later successors. For a later
+    successor, it prefetches the slot of its hash (`home` computes the slot), and then the state to which that slot
+    refers."""
     with code.loop(first, code.extremum("<", first + AHEAD, last)) as k:
         prefetch(table + 8 * home(hashes[k]))
     with code.loop(first, last) as k:
@@ -101,12 +102,11 @@ def looked_ahead(
 def sift(
     code: Code, states: Value, words: Value, size: Value, recent: Value, mask: Value, kept: Halves, hashes: Words
 ) -> None:
-    """Remove successors that equal a recent successor. That removes more than half of all repetitions, with one access
-    to `recent` for each successor.
+    """Remove successors that equal a recent successor, and return the number of remaining successors.
 
-    `recent` has `mask` + 1 entries. The lowest bits of a state's hash choose an entry, and each entry holds the last
-    state that chose it. Writes the positions of the remaining successors to `kept` and their hashes to `hashes`, and
-    returns the number of remaining successors.
+    This removes more than half of all repeated successors, with one access to `recent` for each successor. `recent`
+    has `mask` + 1 entries. The lowest bits of a state's hash choose an entry, and each entry holds the last state that
+    chose it. The positions of the remaining successors are written to `kept`, and their hashes to `hashes`.
     """
     count, difference = code.variable(0), code.variable()
     with code.loop(0, size) as i:
@@ -262,8 +262,8 @@ def route(
     routed_hashes: Words,
     bounds: Words,
 ) -> None:
-    """Sort the positions `kept` of successors by shard, stably: those of shard s go to
-    routed[bounds[s]..bounds[s+1]-1]."""
+    """Sort the positions and hashes of successors by shard, stably. From `kept`, the positions of the successors of
+    shard s go to routed[bounds[s]..bounds[s+1]-1]; their hashes go to the same range of `routed_hashes`."""
     with code.loop(0, shards + 1) as shard:
         bounds[shard] = 0
     with code.loop(0, size) as i:
@@ -296,8 +296,9 @@ def pick(
     shard: Value,
     chunk: Value,
 ) -> None:
-    """Copy each of the states first..last-1 that `shard` owns to its place in `chunk`. `owners` has the shard of each
-    state; `states` is the array of this shard, in which the states to copy begin at position `local`."""
+    """Copy to `chunk` the states that `shard` owns, among the states with numbers first..last-1. `owners` has the shard
+    of each state. In `states`, the array of the shard, the states to copy begin at position `local`. State `first` + i
+    goes to place i of `chunk`."""
     place = code.variable(local)
     with code.loop(first, last) as number, code.when(owners[number] == shard):
         copy_state(states + 8 * words * place, chunk + 8 * words * (number - first), words)
@@ -306,8 +307,8 @@ def pick(
 
 @Staged
 def interleave(code: Code, keys: Words, heads: Words, ends: Words, shards: Value, owners: Bytes, count: Value) -> None:
-    """Merge the shards' sorted lists of unsigned keys (of shard s: keys[heads[s]..ends[s]-1]), `count` keys in all: for
-    each key, in the merged order, write its shard to `owners`. Afterwards `heads` equals `ends`."""
+    """Merge the shards' sorted lists of unsigned keys: write the shard of each key, in merged order, to `owners`. There
+    are `count` keys in all; shard s has keys[heads[s]..ends[s]-1]. Afterwards `heads` equals `ends`."""
     least, least_key = code.variable(), code.variable()
     with code.loop(0, count) as at:
         least.set(-1)

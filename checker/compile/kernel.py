@@ -129,15 +129,16 @@ class Kernel:
     state, or no permutation, leaves it (checker/compile/ranges.py)."""
 
     def reduced(self, words: NDArray[np.uint64], instance: Instance) -> NDArray[np.uint64]:
-        """For each packed state, one per row, the state that a search with the kernel's reduction keeps instead."""
+        """For each row, a packed state, return the state that a search with the kernel's reduction keeps instead."""
         words = np.ascontiguousarray(words)
         if self.reduction is not None:
             self.reduce(words.ctypes.data, len(words), self.layout.buffer(instance).ctypes.data)
         return words
 
     def optimize_for(self, expanded: int, deadline: float) -> None:
-        """Optimize the kernel if the search has expanded at least MANY_STATES states, and SHORT seconds are left until
-        the deadline (time.monotonic). Another process compiles, because a process can be ended, and LLVM cannot."""
+        """Optimize the kernel if the search is large and enough time is left. The search must have expanded at least
+        MANY_STATES states, and SHORT seconds must be left until the deadline (time.monotonic). LLVM cannot be
+        interrupted, so it runs in a separate process, which can be ended."""
         left = deadline - time.monotonic()
         if self.optimize is None or expanded < MANY_STATES or left < SHORT:
             return
@@ -159,8 +160,8 @@ def kernel_of(
 ) -> Kernel:
     """The compiled kernel of an instance; `announce` gets a message before a compilation. Raises OutOfTimeError.
 
-    If the cache has no optimized code, the kernel gets quickly compiled code, or, with `is_optimized`, optimized code
-    is compiled. The `key` is the result of `kernel_key`, if the caller has already computed it.
+    The kernel has optimized code if the cache contains it or `is_optimized` is true; otherwise quickly compiled code.
+    The `key` is the result of `kernel_key`, if the caller has already computed it.
     """
     key, layout = key or kernel_key(instance, reduction), layout_of(instance)
 
@@ -194,8 +195,8 @@ def kernel_of(
 
 
 def _why_compiled(path: Path) -> str:
-    """The reason, in brackets, why the kernel is compiled and not read from its cache file. If the cache cannot be
-    used, the first text says why; later texts with the same reason only say "uncached"."""
+    """The remark in brackets that says why a kernel is compiled and not read from its cache file. If the cache cannot
+    be used, the first remark gives the reason; later remarks with the same reason only say "uncached"."""
     why = why_not_kept(path)
     if why in _SAID:
         return " (uncached)"

@@ -1,13 +1,13 @@
-"""Builds functions of machine code: Python calculates with `Value`s, and each operation writes an instruction.
+"""Builds functions of machine code by running Python functions: each operation on a `Value` writes an instruction.
 
 A Python function that builds a function of machine code gets a `Code` and `Value`s. It runs once, while the code is
 built: Python's own `if` and `for` decide which instructions are written, and `code.when` and `code.loop` decide which
 of them are executed. The result is a `Module` of functions that call each other, in LLVM's assembly; machine_code.py
 compiles it to machine code.
 
-Every value is a 64-bit number or a truth value. Used as a number, a truth value is 0 or 1; used as a truth value, a
+A `Value` is a 64-bit number or a truth value. Used as a number, a truth value is 0 or 1; used as a truth value, a
 number is true unless it is 0. Sums and products wrap around. Addresses of working buffers, packed states and counters
-are numbers, too; operations on memory are inlined where they are used.
+are numbers, too. An `Operation`, such as one that reads memory, is inlined where it is used.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class Value:
         return self.code.calculated("sub", other, self)
 
     def __floordiv__(self, divisor: Number) -> Value:
-        """The greatest number whose product with the divisor, which is above 0, is at most this number."""
+        """The quotient, rounded down as by Python's `//`; the divisor must be above 0."""
         code, operands = self.code, (self.code.number(self), self.code.number(divisor))
         is_rounded_up = code.builder.zext(code.is_rounded_up(*operands), I64)
         return Value(code, code.builder.sub(code.builder.sdiv(*operands), is_rounded_up))
@@ -179,7 +179,7 @@ class Code:
 
     @property
     def has_ended(self) -> bool:
-        """Whether this place cannot be reached: it is behind a `return_` or `leave`."""
+        """Whether the current position cannot be reached, because it is after a `return_` or `leave`."""
         return bool(self._builder.block.is_terminated)
 
     def end(self) -> None:
@@ -196,7 +196,7 @@ class Code:
         return Value(self, self.operand(number))
 
     def operand(self, number: Number) -> Any:
-        """A number or truth value as an operand of LLVM, with the type that it has."""
+        """The LLVM operand of a number (64 bits) or of a truth value (1 bit), without a conversion."""
         if isinstance(number, Value):
             return number.operand
         return ir.Constant(I1 if isinstance(number, bool) else I64, int(number))
@@ -229,7 +229,7 @@ class Code:
         return Value(self, self.builder.icmp_signed(sign, *operands))
 
     def is_rounded_up(self, left: Any, right: Any) -> Any:
-        """Whether the processor's quotient, which is rounded towards 0, is above the exact quotient."""
+        """Whether `left / right`, rounded towards 0, is above the exact quotient. The divisor `right` is above 0."""
         return self.builder.icmp_signed("<", self.builder.srem(left, right), ir.Constant(I64, 0))
 
     def extremum(self, sign: str, first: Number, *others: Number) -> Value:
@@ -252,7 +252,7 @@ class Code:
         return self._first(conditions, decides=False)
 
     def some(self, *conditions: Operand) -> Value:
-        """Python's `or`: the first condition that is not 0, else the last. Conditions after this are not evaluated."""
+        """Python's `or`: the first condition that is not 0, else the last. Later conditions are not evaluated."""
         return self._first(conditions, decides=True)
 
     def _first(self, conditions: Sequence[Operand], *, decides: bool) -> Value:
@@ -280,8 +280,8 @@ class Code:
         return self._met(ends, otherwise, after)
 
     def _met(self, ends: list[tuple[Any, Any]], last: Operand, after: Any) -> Value:
-        """Join the branches of a choice at LLVM's block `after`, and return the value of the branch that was executed.
-        `ends` are the values and blocks of earlier branches; the current block has the value `last`."""
+        """Join the branches of a choice at LLVM's block `after`, and return the value of the executed branch. `ends`
+        are the values and blocks of the earlier branches; the last branch is the current block, with value `last`."""
         operand = self.operand(evaluated(last))
         ends.append((operand, self._builder.block))
         kind = I1 if all(operand.type == I1 for operand, _ in ends) else I64
@@ -299,7 +299,7 @@ class Code:
         return Value(self, meeting)
 
     def call(self, function: Any, *arguments: Number) -> Value:
-        """Call a function of the module, given as LLVM's function or as the Python function that builds it."""
+        """Build a call of a function (LLVM's, or the Python function that builds it), and return the call's result."""
         if not isinstance(function, ir.Function):
             function = self.module.function(function)
         operands = [self.number(argument) for argument in arguments]
@@ -352,8 +352,8 @@ class Code:
 
     @contextmanager
     def loop(self, first: Number, end: Number) -> Iterator[Value]:
-        """Build a loop: the code that the `with` block builds is executed for each number in first..end-1, which is
-        yielded. `first` and `end` are calculated once."""
+        """Build a loop over the numbers first..end-1: the `with` block gets the current number, and builds the loop's
+        body. `first` and `end` are calculated once, before the loop."""
         limits = self.number(first), self.number(end)
         before, head, body, after = self._builder.block, self._block(), self._block(), self._block()
         self.builder.branch(head)
@@ -372,7 +372,7 @@ class Code:
 
     @contextmanager
     def repeat(self, condition: Operand = True) -> Iterator[None]:
-        """Build a loop: the code that the `with` block builds is executed again as long as the condition is true."""
+        """Build a `while` loop: the `with` block builds its body; the condition is tested before each execution."""
         head, after = self._block(), self._block()
         self.builder.branch(head)
         self._builder.position_at_end(head)
@@ -386,7 +386,7 @@ class Code:
         self._builder.position_at_end(self._ends_of_loops.pop())
 
     def leave(self) -> None:
-        """Build a jump behind the innermost `loop` or `repeat`."""
+        """Build a jump out of the innermost `loop` or `repeat`, like Python's `break`."""
         self.builder.branch(self._ends_of_loops[-1])
 
     def return_(self, value: Number = 0) -> None:
@@ -432,8 +432,8 @@ NUMBERS = {8: I64, 4: I32, 2: I16, 1: I8}
 def at(builder: Any, address: Any, kind: Any, offset: Any = 0) -> Any:
     """The pointer to `address + offset`, for data of type `kind`.
 
-    LLVM gets the address as base and the offset as index, so it can tell whether two cells of a state overlap. An
-    address is never 0, but LLVM may not know that; it must not treat code that reads address 0 as unreachable.
+    LLVM gets the address as base and the offset as index, so it can tell whether two cells of a state overlap. LLVM may
+    not know that an address is never 0; an attribute keeps it from treating code that reads address 0 as unreachable.
     """
     # llvmlite's `add` refuses attributes that it does not know, although LLVM does.
     set.add(builder.function.attributes, "null_pointer_is_valid")
@@ -501,7 +501,7 @@ def element(builder: Any, state: Any, index: Any, size: Any) -> Any:
 
 @Operation
 def failed(builder: Any, state: Any) -> Any:
-    """Whether an index or a value has left its range since the state's error word was last cleared."""
+    """Whether an index or a value has left its range since the error word of the buffer `state` was last cleared."""
     return builder.icmp_unsigned("!=", builder.load(at(builder, state, I64)), ir.Constant(I64, 0))
 
 
@@ -564,8 +564,8 @@ class Module:
         self._functions: dict[Build, Any] = {}
 
     def function(self, build: Build, *, is_exported: bool = False) -> Any:
-        """LLVM's function with the name and code of the Python function `build`, whose annotations are the types of the
-        parameters. The first call with `build` builds the function. Only an exported function can be loaded by name."""
+        """Return LLVM's function that the Python function `build` builds (on the first call only). It is named after
+        `build`; the annotations of `build` are its parameter types. Only an exported function can be loaded by name."""
         if build not in self._functions:
             kinds = kinds_of(build)
             self._functions[build] = self.define(build.__name__, kinds, build, is_exported=is_exported)
@@ -612,8 +612,8 @@ def kinds_of(build: Build) -> list[type[Value]]:
 
 @contextmanager
 def new_module(before_each: Callable[[], object] = lambda: None) -> Iterator[Module]:
-    """An empty module, to be filled in the block. All its objects live until the end of the block and are then freed,
-    so the garbage collector is switched off in the block, which saves a third of the time that the block takes."""
+    """Yield an empty module, which the `with` block fills; free the module's memory at the end of the block. As no
+    object is freed earlier, the garbage collector is off during the block, which saves a third of the block's time."""
     was_enabled, built = gc.isenabled(), Module(before_each)
     gc.disable()
     try:
@@ -625,8 +625,8 @@ def new_module(before_each: Callable[[], object] = lambda: None) -> Iterator[Mod
 
 
 class Staged:
-    """A decorator for a Python function that builds a function of machine code: calling the decorated function with
-    values builds a call of the function of machine code."""
+    """A Python function, marked with the decorator `@Staged`, that builds a function of machine code. Calling it with
+    `Value`s builds a call of the function of machine code, in the code of the caller."""
 
     def __init__(self, build: Build) -> None:
         self.build = build

@@ -1,4 +1,4 @@
-"""Explicit-state search that is larger than memory: states are kept on disk, and the search can be resumed.
+"""Explicit-state search for more states than memory can hold: states are kept on disk, and a search can be resumed.
 
 In:  a `DiskRequest` (a folder), an instance of a model, its kernel, and limits.
 Out: an `Exploration`, the same as that of a search in memory, and a `DiskSummary`.

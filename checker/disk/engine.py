@@ -1,11 +1,11 @@
-"""Runs a search on disk, in a new folder or resumed in the folder of an earlier run. The search has the same counts and
-paths as in memory, and a memory limit for the whole process.
+"""Runs a search on disk: begins it in a new folder, or resumes it in the folder of an earlier run. The search has the
+same counts and paths as a search in memory. Its memory limit is for the whole process.
 
-The calling thread reads the states of a level from disk in pieces, judges the properties in them, and expands them. A
-checkpoint is written at the end of a level, within a level after some minutes, and when the search is stopped. A
-checkpoint is one small file with a digest. It has a description of the search (the `question`) and the `state` of the
-search, which names all its files, with size and checksum (checker/disk/files.py). A checkpoint of another model,
-configuration, layout or version is refused, and so is a modified checkpoint.
+The calling thread reads the states of a level from disk in pieces, judges the properties in them, and expands them. It
+writes a checkpoint at the end of a level, after some minutes within a level, and when the search is stopped early. A
+checkpoint is one small file: a description of the search (the `question`), a digest, and the `state` of the search,
+which names all its files, with their sizes and checksums (checker/disk/files.py). A checkpoint is refused if it was
+modified, or if it is from another model, configuration, layout of states, or version of isrcheck.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ def text_of(question: Mapping[str, Any], state: Mapping[str, Any]) -> str:
 
 
 def reduction_in(text: str | None) -> tuple[str, frozenset[tuple[str, str]]] | None:
-    """Return the reduction of the search that a checkpoint records: the reduction in words, and the fields that the
-    reduction clears (`Reduction.clears`); None if the checkpoint cannot be read."""
+    """Return the reduction that a checkpoint records: in words, and its clearings (`Reduction.clears`), each a field
+    and the condition under which its cells are dead. Return None if the checkpoint cannot be read."""
     try:
         says, clears = json.loads(text or "")["question"]["reduction"]
         return str(says), frozenset((str(field), str(where)) for field, where in clears)
@@ -67,7 +67,7 @@ def reduction_in(text: str | None) -> tuple[str, frozenset[tuple[str, str]]] | N
 
 
 def state_in(text: str, question: Mapping[str, Any], option: str) -> dict[str, Any]:
-    """Return the state in a checkpoint. Raises DamagedError, or UsageError with `option` if another search wrote it."""
+    """Return a checkpoint's `state`. Raises DamagedError, or UsageError if the checkpoint is from another search."""
     try:
         checkpoint = json.loads(text)
     except (ValueError, RecursionError):
@@ -119,8 +119,8 @@ class Phase(Enum):
 
 
 class DiskCarrier(Carrier):
-    """Makes a search on the calling thread, with its states in a folder. Raises UsageError if the memory limit is too
-    small. `lost` is the message if the disk was full or failed."""
+    """Does the work of a search on the calling thread, and keeps the states in a folder. Raises UsageError if the
+    memory limit is too small. `lost` is the error message if the disk was full or failed, otherwise empty."""
 
     visited: StoredStates
     without_stores = "a search on disk does not judge {}, which needs all states in memory; leave out --disk"
@@ -180,7 +180,7 @@ class DiskCarrier(Carrier):
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> bool:
-        """If the disk is full or has failed, end the search without an error; its result covers the search so far."""
+        """Write a checkpoint if the search can go on later. A full or failed disk ends the search without an error."""
         try:
             if self._can_go_on(error):
                 self._write_checkpoint()
@@ -196,7 +196,7 @@ class DiskCarrier(Carrier):
         return False
 
     def _can_go_on(self, error: BaseException | None) -> bool:
-        """Whether a later run can resume the search: it is not at its end, and no error has damaged the stored data."""
+        """Whether a last checkpoint can be written: the search is unfinished, and its data are consistent."""
         if error is None:
             return self.context.result.stopped is not None or self.context.expanded < self.visited.count
         is_consistent = bool(self.visited.levels) and not self.interrupts.is_at_once
@@ -340,7 +340,7 @@ class DiskCarrier(Carrier):
 
 
 def cleared_before(options: DiskRequest) -> frozenset[tuple[str, str]] | None:
-    """The fields that an earlier run of the search cleared (`Reduction.clears`), and that a resumed run has to clear,
+    """The clearings of dead cells (`Reduction.clears`) in the earlier run of a search, which a resumed run must use,
     too; None if the search is new, or if its checkpoint cannot be read."""
     try:
         path = options.folder / CHECKPOINT
@@ -359,11 +359,11 @@ def explore_on_disk(
     count_all: bool = False,
     report: Callable[[Progress], None] = lambda progress: None,
 ) -> tuple[Exploration, DiskSummary]:
-    """Search an instance within limits; the memory limit is for the whole process.
+    """Search an instance within limits, with the states in files on disk; the memory limit is for the whole process.
 
     Raises UsageError for a folder that cannot be used. If the disk is full, the result covers the search until then. At
-    the end of a complete search, its files are deleted. A search that was repeated without a reduction
-    (checker/explicit/reduced_search.py) is also resumed without a reduction.
+    the end of a complete search, its files are deleted. If the earlier run had to repeat its search without a reduction
+    (checker/explicit/reduced_search.py), the resumed search does not use a reduction either.
     """
     folder = Folder.of(options)
     try:

@@ -1,4 +1,4 @@
-"""The files of a search on disk: columns of numbers in one folder, to which numbers are only appended, with checksums.
+"""The files of a search on disk: append-only columns of numbers in one folder, with checksums.
 
 A checkpoint records the size and the checksum of each file. If a run crashes later, bytes beyond the recorded size are
 cut off when the search is resumed. A file that a checkpoint names is deleted only after a later checkpoint, which does
@@ -64,7 +64,7 @@ class Folder:
 
     @classmethod
     def of(cls, options: DiskRequest) -> Folder:
-        """Open the folder of a request. Raises UsageError if it is missing (--resume), or not empty (--disk)."""
+        """Open a request's folder: with --resume it must exist; with --disk, `begin` prepares it. Raises UsageError."""
         where = f"{options.option} {options.folder}"
         if options.is_resumed and not options.folder.is_dir():
             raise UsageError(f"{where}: there is no such folder; begin the search with --disk {options.folder}")
@@ -202,8 +202,8 @@ class Folder:
 
 
 class Column:
-    """A file with `count` numbers of the same type, in the order in which they were appended. With a `size` in bytes,
-    the file is that of an earlier run."""
+    """A file with `count` numbers of the same type, in the order in which they were appended. If a `size` in bytes is
+    given, the file is that of an earlier run and must exist; otherwise it is new."""
 
     def __init__(self, folder: Folder, name: str, kind: np.dtype[Any], size: int | None = None, crc: int = 0) -> None:
         self.folder = folder

@@ -1,15 +1,15 @@
-"""Machine code for the states that a search on disk knows: a hash table in the order of the sorted runs on disk.
+"""Machine code for the hash table of the states that a search on disk keeps in memory.
 
-The functions here generate functions of machine code, whose arguments are addresses and numbers, as in
+Each function here builds a function of machine code, whose arguments are addresses and numbers, as in
 checker/compile/hash_table.py.
 
 A slot of the table holds the lower 32 bits of a state's hash (its tag), and the state's index plus 1; 0 is a free slot.
-The upper 32 bits of the hash choose the slot, in ascending order: (upper bits - base) * scale / 2^32. Therefore a pass
-over the slots yields the states in the order of their hashes, once each cluster (a sequence of occupied slots) is
-sorted; and states that come in this order, from disk, are looked up in neighbouring slots. `base` and `scale` spread
-the hashes of a range over the whole table.
+The upper 32 bits of the hash choose the slot: (upper bits - base) * scale / 2^32. So the table has the order of the
+hashes, like the sorted runs on disk. A pass over the slots yields the states in this order, if the states of each
+cluster (a sequence of occupied slots) are sorted; and states that are read from a run are looked up in neighbouring
+slots. `base` and `scale` are chosen so that a range of hashes is spread over the whole table.
 
-An array of slots ends with slots that stay free: `end` is the first of them, and no probe goes beyond it.
+The array of slots ends with free slots: `end` is the position of the first of them, and no probe goes beyond it.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def _home(mixed: Value, base: Value, scale: Value) -> Value:
 
 @Staged
 def hash_all(code: Code, states: Value, words: Value, kept: Halves, size: Value, hashes: Words) -> None:
-    """Write the hashes of those of `states` that are at the positions kept[0..size-1] to `hashes`."""
+    """Write to `hashes` the hashes of the states at the positions kept[0..size-1] in the array `states`."""
     with code.loop(0, size) as k:
         hashes[k] = hash_of(states + 8 * words * kept[k], words)
 
@@ -68,11 +68,11 @@ def absorb(
     parents: Halves,
     steps: Halves,
 ) -> None:
-    """Append to `store` those states at kept[first..last-1] that are not in the table, up to `room` states in all.
+    """Append to `store` the states at kept[first..last-1] that are not in the table, until `store` has `room` states.
 
-    Returns the position after the last state that was looked up. The number of states in `store` is read from, and
-    written to, the address `counted`. For the state that gets the index i in `store`, its entry of `from_states`, plus
-    `offset`, goes to parents[i], and its entry of `by_steps` to steps[i].
+    Returns the position in `kept` after the last state that was looked up. The address `counted` holds the number of
+    states in `store`, before and after. For an appended state that gets the index i in `store`, parents[i] gets its
+    predecessor (its entry of `from_states`, plus `offset`), and steps[i] gets its step (its entry of `by_steps`).
     """
     count, slot = code.variable(load_word(counted)), code.variable()
 
@@ -141,11 +141,11 @@ def drain(
     room: Value,
     counted: Value,
 ) -> None:
-    """Write those of the states low..high-1 that have no mark to `drained`, ordered by their hashes, and mark them.
+    """Write the states low..high-1 that have no mark to `drained`, in the order of their hashes, and mark them.
 
-    The function begins at slot `begin`, ends where the next cluster might exceed `room` states, and returns the next
-    slot. For each written state, `numbers` gets the index minus `low`, and `hashes` the hash; the address `counted`
-    gets the number of written states.
+    The function begins at slot `begin`, ends before the first cluster that might not fit in `room` states, and returns
+    the slot to go on from. For each written state, `numbers` gets its index minus `low`, and `hashes` its hash. The
+    number of written states goes to the address `counted`.
     """
     count, slot, after, place = code.variable(0), code.variable(begin), code.variable(), code.variable()
     with code.repeat(lambda: slot < end):
@@ -193,7 +193,7 @@ def strike(
     states: Value,
     size: Value,
 ) -> None:
-    """Mark the states from index `low` on that equal one of `size` states at `states`; returns how many were marked."""
+    """Mark the states with index >= `low` that equal one of the `size` states at `states`; return the number marked."""
     struck, slot = code.variable(0), code.variable()
     with code.loop(0, size) as i:
         state = states + 8 * words * i

@@ -1,23 +1,16 @@
-"""The visited states of a search on disk, and the removal of duplicates when a level is complete.
-
-A level has each state once, in the order of its discovery, with its predecessor and its step.
-
-A successor is looked up in memory first (`KnownStates`). If it is not there, it is a candidate, and is written to the
-draft of the next level. When the level is complete, all sorted runs are read once, and the candidates that are in a run
-are removed from the draft. So every state is compared in full, and no state is mistaken for another.
-
-When the memory is full, the states that are in no file are written as a sorted run, and the older half of the states is
-forgotten. If the candidates alone fill the memory, they are written as a sorted group with their positions in the
-draft. Then, at the end of the level, the groups are compared with each other and with the runs, one range of hashes
-after the other. Of equal candidates, the first stays.
-
-A sorted run has states in the order of their hashes. It is read from its beginning to its end, once for each level. As
-the table of the known states has the same order, all lookups are in neighbouring slots. The first hash of each block is
-kept in memory, so that blocks in which no candidate can lie are not read.
-
-A predecessor is given by its position in the level before. The states of a level are deleted once they are expanded and
-are in a sorted run; predecessors and steps stay, for paths.
-"""
+"""The visited states of a search on disk, and the removal of duplicates when a level is complete. A level has the
+states at the same distance (in steps) from the initial states: each state once, in the order of discovery, with its
+predecessor and the step that leads from the predecessor to it. A successor is looked up in memory first
+(`KnownStates`). If it is not there, it is a candidate for a new state, and is written to the draft of the next level.
+When the draft is complete, the sorted runs (files of visited states in the order of their hashes) are read once, and
+the candidates in a run are removed from the draft. States are compared in full, not only by their hashes. When the
+memory is full, the visited states that are in no run are written as a new run, and the older half of the states in
+memory is forgotten. If more than half of the states in memory are candidates, they are written as a sorted group with
+their positions in the draft. Then, at the end of the level, the groups are compared with each other and with the runs,
+one range of hashes after the other. Of equal candidates, the first stays. As the hash table of the states in memory has
+the same order as a run, all lookups are in neighbouring slots. The first hash of each block of a run is kept in memory,
+so that blocks in which no candidate can be are not read. A predecessor is given by its position in the level before.
+The states of a level are deleted once they are expanded and are in a run; predecessors and steps stay, for paths."""
 
 from __future__ import annotations
 
@@ -110,10 +103,10 @@ class KnownStates:
     def absorb(
         self, batch: Batch, first: int, last: int, most: int, offset: int, parents: int, steps: int, index: int
     ) -> int:
-        """Append those successors of a batch at kept[first..last-1] that are not in memory, up to `most` states in all;
-        their hashes are already computed. Returns the position after the last successor that was looked up; `first` if
-        there is no room. The predecessors (plus `offset`) and the steps of the states from index `index` on go to the
-        arrays of 32-bit numbers at the addresses `parents` and `steps`."""
+        """Append the successors at kept[first..last-1] of a batch that are not in memory, up to `most` states in all.
+        Their hashes are already computed. Returns the position in `kept` after the last successor that was looked up.
+        The predecessors (plus `offset`) and the steps of the appended states go to the arrays of 32-bit numbers at the
+        addresses `parents` and `steps`, whose first entries belong to the state with the index `index`."""
         absorb, at = as_machine_code(sorted_table.absorb), batch.at
         done = first
         while True:
@@ -132,8 +125,7 @@ class KnownStates:
         assert entered == self.count, "no cluster is as long as the spare slots"
 
     def keep_newest(self, count: int) -> None:
-        """Forget all but the newest `count` states, which are at most half of all and include all candidates (see
-        `first`)."""
+        """Forget all states but the newest `count`, which are at most half of all and include all candidates."""
         gone = self.count - count
         assert 0 <= gone <= self.first
         assert gone >= count, "the states that move must not overlap their new places"
@@ -153,8 +145,8 @@ class KnownStates:
         self.table.fill(0)
 
     def drain(self, low: int, high: int) -> Iterator[tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.uint64]]]:
-        """Mark those of the states low..high-1 that have no mark (are in no file), and yield them in the order of their
-        hashes, in batches of three arrays: states, their indices minus `low`, hashes. The arrays are reused."""
+        """Mark the unmarked states of low..high-1 (those in no file), and yield them in the order of their hashes, in
+        batches of three arrays, which are reused: the states, their indices minus `low`, and their hashes."""
         drain, counted = as_machine_code(sorted_table.drain), ctypes.c_int64(0)
         slot = 0
         while slot < self._end:
@@ -315,7 +307,7 @@ class Level:
             yield at, states
 
     def without(self, folder: Folder, is_gone: Callable[[int, int], NDArray[np.bool_]]) -> Level:
-        """Return a copy without the states for which `is_gone`, called with positions first..last-1, is true."""
+        """Return a copy of the level without some states; is_gone(i, j) says which of the states i..j-1 to omit."""
         kept = Level.new(folder, self.words, self.steps.kind)
         for at, states in self.pieces():
             size = len(states) // self.words
@@ -362,9 +354,9 @@ ALL_HASHES = 1 << 64
 
 
 class StoredStates:
-    """The visited states in a folder, of which `count` are in complete `levels`; at most `room` are in memory.
+    """The visited states of a search, in a folder: complete `levels` with `count` states, and the next level, `draft`.
 
-    The levels below `sealed` are completely in `runs`. `draft` is the level that is being found; its states from
+    At most `room` states are in memory. All states of the levels 0..sealed-1 are in `runs`. The states of `draft` from
     position `group_start` on are in memory, its earlier states in `groups`.
     """
 
@@ -400,7 +392,7 @@ class StoredStates:
         return self.group_start + self.known.count - self.known.first
 
     def found_by(self, first: int, steps: int) -> NDArray[np.int64]:
-        """How many states each step discovered, by the number of the step; the `first` initial states do not count."""
+        """Return how many states each step discovered, by step number; the `first` initial states are not counted."""
         assert steps == len(self.by_steps)
         assert not self.levels or first == self.levels[0].count or not first
         return self.by_steps
@@ -450,8 +442,9 @@ class StoredStates:
             self._written = self.known.count
 
     def _seal(self, is_loading: bool = False) -> None:
-        """Write the states that are in no file as a sorted run, and forget the older half of the states in memory.
-        While a resumed search fills the memory (`is_loading`), `sealed` stays."""
+        """Write the visited states that are in no run as a new run, and forget the older half of the states in memory.
+        If more than half are candidates, these are written as a group before. `sealed` becomes the number of levels,
+        except while a resumed search fills the memory (`is_loading`)."""
         known = self.known
         self.flush()
         if not known.marks[: known.first].all():
@@ -467,8 +460,8 @@ class StoredStates:
         self._written = known.count
 
     def _set_sealed(self, sealed: int) -> None:
-        """Note that all states of the levels below `sealed` are in runs. An expanded level among these levels does
-        not need its column of states, so that column is deleted."""
+        """Set `sealed`, the number of levels that are completely in runs, and delete the states of these levels. The
+        newest level keeps its states, because they are still to be expanded."""
         self.sealed = sealed
         for level in self.levels[: min(sealed, len(self.levels) - 1)]:
             level.drop_states(self.folder)
@@ -563,8 +556,8 @@ class StoredStates:
         run: SortedRun,
         is_stopped: Callable[[], bool],
     ) -> bool:
-        """Write the distinct states of the draft with hashes low..high-1 to `run`, and clear their bits in `gone`.
-        Return False if the search is stopped."""
+        """Write the new states among the candidates with hashes low..high-1 to `run`, each once, and clear their bits
+        in `gone`, which has a bit for each position in the draft. Return False if the search is stopped."""
         known = self.known
         if not self._load_range(low, high, places):
             middle = (low + high) // 2
@@ -582,8 +575,8 @@ class StoredStates:
         return not is_stopped()
 
     def _load_range(self, low: int, high: int, places: NDArray[np.uint32]) -> bool:
-        """Load the states of the groups with hashes low..high-1 into memory, of equal states only the first; return
-        False if there is no room for all."""
+        """Load the states with hashes low..high-1 from all groups into memory, and their positions in the draft into
+        `places`; of equal states, only the first. Return False if there is no room for all."""
         known = self.known
         known.forget_all(low, high)
         for group in self.groups:

@@ -1,4 +1,4 @@
-"""What a search is to do, and who does it: the request, the counts, and the carrier that runs on one thread.
+"""The request and the counts of a search, the base class of carriers, and the carrier that runs on one thread.
 
 A search runs level by level, that is by the number of steps from an initial state. A carrier is the part of a search
 that does the work within a level; there are carriers for one thread, several threads, files on disk, and Spark.
@@ -104,7 +104,7 @@ class KernelRunner:
         return results.next_state, count
 
     def optimize_for(self, expanded: int, deadline: float) -> None:
-        """Call `Kernel.optimize_for`; meanwhile no thread may run the kernel."""
+        """Call `Kernel.optimize_for` on the kernel in use, which may optimize it; meanwhile no thread may run it."""
         (self.careful or self.kernel).optimize_for(expanded, deadline)
 
     def _be_careful(self) -> Kernel:
@@ -227,8 +227,8 @@ class SearchContext:
 
 
 def kept_in_place_of(starts: Starts, kernel: Kernel, instance: Instance) -> Starts:
-    """The states that a search with the kernel's reduction keeps instead of `starts`. If the search keeps one state
-    instead of several of the `starts`, this state gets the number of the first of them."""
+    """Replace each state of `starts` by the state that the kernel's reduction keeps for it; return the distinct
+    results. If several states are replaced by the same state, that state gets the number of the first of them."""
     if kernel.reduction is None or not len(starts):
         return starts
     words = kernel.reduced(kernel.layout.pack_rows(starts.cells), instance)
@@ -270,10 +270,10 @@ class Carrier(ABC):
         """Take every step from every state of a level: states first..last-1. Raises Full."""
 
     def close_level(self) -> None:  # noqa: B027 - most carriers have nothing to do here
-        """Called at the end of a level, when all its states are expanded and the results are counted."""
+        """Do nothing: subclasses override this for work at the end of a level, after its results are counted."""
 
     def finish(self) -> None:  # noqa: B027 - most carriers have nothing to do here
-        """Called after the search, before its paths are read."""
+        """Do nothing: subclasses override this for work after the search, before its paths are read."""
 
     def __enter__(self) -> Self:
         return self

@@ -62,7 +62,7 @@ class ViolatingStates:
         self.batch = Batch.of(2 * instance.first_steps[-1] + 1, kernel.layout.words)
 
     def states(self, first: int, last: int) -> tuple[list[int], list[int]]:
-        """Of the states first..last-1, those that violate the property, and those in which its failure is permitted."""
+        """Return the states first..last-1 that violate the property, and those in which its failure is permitted."""
         failing: tuple[list[int], list[int]] = ([], [])
         waiting = [(first, last)]
         while waiting:
@@ -145,7 +145,7 @@ class FirstViolations(SingleThread):
             self.ends += [End(state, -1, self.visited.state(state)) for state in failing]
 
     def expand(self, first: int, last: int) -> None:
-        """Of the states first..last-1, insert the successors of those in which `prop` does not fail."""
+        """Insert the successors of the states first..last-1, but not of the states in which `prop` fails."""
         ended = [end.state for end in self.ends if end.state >= first] if not self.prop.of_steps else []
         for before, after in pairwise([first - 1, *ended, last]):
             if before + 1 < after:
@@ -226,7 +226,8 @@ def distinct_causes(
 
 
 def _candidates(search: Search, ends: Sequence[End]) -> Iterator[StepPath]:
-    """The paths to `ends` (of alike paths at most MOST_ALIKE), by number of faults, then length, then discovery."""
+    """Yield the paths to `ends`, those with the fewest faults first, then by length, then in the order of discovery. Of
+    the paths with the same faults and the same actions in the same order, only the first MOST_ALIKE are yielded."""
     if not ends:
         return
     context = search.context
@@ -258,8 +259,8 @@ def _without_needless(instance: Instance, prop: Property, word: Word, path: Step
 
 
 def _add(causes: dict[Cause, Trace], trace: Trace) -> None:
-    """Add a trace under its cause, and remove the causes of which this cause is a part; but do nothing if `causes` has
-    a cause that is part of this cause, or has the same cause with a trace that is at most as long."""
+    """Add a trace under its cause, and remove the causes that contain this cause. Do nothing if `causes` has a smaller
+    cause that this cause contains, or a trace with the same cause that is at most as long."""
     cause = cause_of(trace)
     is_shorter = cause in causes and trace.length < causes[cause].length
     if is_shorter or not any(other.is_part_of(cause) for other in causes):

@@ -124,7 +124,7 @@ class Search:
         return context.request.count_all or bool(context.active[:-1].any()) or not context.watched
 
     def _settle(self, of_steps: bool) -> None:
-        """Stop evaluating decided properties, of steps (`of_steps`) or of states, unless all violations are counted."""
+        """Stop evaluating the decided properties of steps (`of_steps`) or states, unless all violations are counted."""
         context, request = self.context, self.context.request
         if request.count_all:
             return
@@ -161,13 +161,13 @@ class Search:
             result.findings[IN_RANGE.name] = Findings(Finding(count, errors.path), erred=steps)
 
     def findings(self, number: int, prop: Property) -> Findings:
-        """The results so far of a property: counts, each with a path, and why the property has no verdict (or "")."""
+        """Return the results of a property so far: counts with paths, and the reason why it has no verdict (or "")."""
         reached, permitted, erred = (self.counted(number, kind) for kind in EntryKind)
         whole = self.context.judged.get(prop.name, Findings(reached, permitted))
         return Findings(whole.found, whole.permitted, erred, why_unjudged(self.carrier, prop))
 
     def counted(self, number: int, kind: EntryKind) -> Finding:
-        """How often a property has results of this kind, inside or outside the constraint; and a path to the first."""
+        """Return the number of results of one kind of a property, in and outside the constraint, and the first path."""
         return self.total(self.context.results.entries(number, kind))
 
     def total(self, entries: Iterable[Entry]) -> Finding:
@@ -217,14 +217,14 @@ def explore(
     report: Callable[[Progress], None] = lambda progress: None,
     announce: Callable[[str], None] = lambda message: None,
 ) -> Exploration:
-    """Search an instance within limits. Raises UsageError if there is no initial state `initial`.
+    """Search the states of an instance within limits, and return the results.
 
     With `count_all`, every violation is counted. Otherwise a property is evaluated up to its first violation (with
     `want_permitted`: its first permitted failure), and the search ends once every property is decided. `only` names the
     properties to evaluate (empty: all that apply). `initial` is the position of the only initial state to start from
-    (None: all). With `keep_states`, the result has the visited states for queries, unless the search had
-    to be repeated and the repetition was cut short (checker/explicit/reduced_search.py). Once a property in `patience`
-    is violated, the search goes on for at most that many seconds.
+    (None: all); raises UsageError if there is no such state. With `keep_states`, the result answers queries about the
+    visited states, unless the search was repeated and the repetition cut short (checker/explicit/reduced_search.py).
+    `patience` maps the name of a property to the most seconds for which the search goes on after its violation.
     """
     if initial is not None and not 0 <= initial < len(instance.initial_states):
         last = len(instance.initial_states) - 1

@@ -1,7 +1,7 @@
-"""Searches a known failure in its smallest bounds, as it is and with each change that ends the failure; says in words
-what the searches show.
+"""Searches a known failure in the bounds of its shortest history: in the unchanged model, then with each change that
+prevents the failure; describes the results in words.
 
-Out: a `Searched` failure (`differs`: what is not as the library records); facts about the failure in words.
+Out: a `Searched` failure, whose `differs` lists differences from the library of known failures; texts about it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from isrcheck.traces.format.trace import Trace
 
 @dataclass(frozen=True)
 class Ended:
-    """A change that ends a failure according to the library, and the search with that change."""
+    """A change that prevents a failure according to the library of known failures, and the search with that change."""
 
     change: Change
     run: Run
@@ -37,17 +37,17 @@ class Ended:
 
     @property
     def is_complete(self) -> bool:
-        """Whether the search went as far as the library of known failures records."""
+        """Whether the search covered what the library records: all states, or all depths to `change.explored`."""
         explored = self.run.explored
         return explored.exhausted if self.change.explored is None else explored.is_complete
 
 
 @dataclass(frozen=True)
 class Searched:
-    """A known failure with its searches; `trace` is its shortest history, and `happens` counts the events of the
-    history.
+    """A known failure with its searches. `trace` is the shortest history that the search found; `happens` counts the
+    faults, elections, and late and lost messages in that history.
 
-    `trace` and `happens` are None if no model expresses the failure, or if a limit ended the search.
+    `trace` and `happens` are None if no model expresses the failure, or if the search did not find it.
     """
 
     failure: Failure
@@ -101,7 +101,7 @@ class Searched:
 
 
 def search(failure: Failure, session: SearchSession, limits: Limits, traces: TraceWriter) -> Searched:
-    """Search a failure as it is, and with each change that ends it; write its trace. Raises KeyboardInterrupt."""
+    """Search for a failure, write its trace, and search again with each of its changes. Raises KeyboardInterrupt."""
     history = failure.history
     if history is None:
         return Searched(failure)

@@ -1,7 +1,7 @@
 """`check MODEL`: checks one model with the selected engine, and shows the result as one screen.
 
-Out: a `CommandResult` whose `found` is a `Run`. The screen says first what was checked, and last the verdict, a history
-     and the next commands. checker/results/run.py shows counts, rates and the whole configuration (`--details`).
+Out: a `CommandResult` whose `found` is a `Run` (with `--simulate`: a `SimulationRun`). The screen shows what was
+     checked, the verdict, a history and the next commands. With `--details`, checker/results/run.py shows more.
 """
 
 from __future__ import annotations
@@ -148,7 +148,7 @@ def _reduction(options: Options) -> AskedReduction:
 
 
 def text(run: Run, words: Sequence[str], look: Look) -> str:
-    """Return the text of the screen. `words` are the words of the command, which the next commands repeat."""
+    """Return the text of the screen. `words` are the words of the current command, which some next commands repeat."""
     width = look.width
     lines = [*_checked(run, width), "", *_judged(run, width), *range_lines(run.verdicts)]
     lines += _warnings(run, width)
@@ -164,7 +164,7 @@ def text(run: Run, words: Sequence[str], look: Look) -> str:
 
 
 def _named(rows: Sequence[tuple[str, str]], width: int) -> list[str]:
-    """Return lines for rows (name, text), with texts in a column or, if a name is too long, each after its name."""
+    """Return lines for rows (name, text): the texts form a column or, if a name is too long, follow their names."""
     column = max((len(name) for name, _ in rows), default=0) + 2
     indent = column if column <= width // 2 else 4
     lines = []
@@ -259,7 +259,7 @@ def _signs(trace: Trace, width: int) -> list[str]:
 
 
 def next_commands(run: Run, shown: str | None, words: Sequence[str]) -> list[Command]:
-    """Return commands to go on with, each with what it does. `shown` is the property whose failure is on the screen."""
+    """Return the proposed next commands, each with its description. `shown` is the property whose failure is shown."""
     match run.word:
         case Word.VIOLATED | Word.PERMITTED:
             return _histories(run, shown)

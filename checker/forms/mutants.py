@@ -69,7 +69,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A mutant of the action at position `slot`, an instance with the mutant in place of the action, and its kernel."""
+    """A mutant of the action at position `slot`, an instance with the mutant as that action, and a kernel for it."""
 
     slot: int
     mutant: Mutant
@@ -105,8 +105,9 @@ class Judgement:
 
 @dataclass(frozen=True)
 class Original:
-    """The unmutated model: its search, the gravest failure of each failing property, and its mutants; a mutant that
-    must be searched has the fate UNDECIDED. `cut` is the limit that ended the generation of mutants, or empty."""
+    """The search of the unmutated model, the gravest failure of each of its failing properties, and its mutants. A
+    mutant that must be searched has the fate UNDECIDED. `cut` is the limit that ended the generation of mutants, or
+    ""."""
 
     exploration: Exploration
     failures: Mapping[str, Failure]
@@ -127,8 +128,9 @@ Report = Callable[[Progress], None]
 def search_original(
     instance: Instance, limits: Limits, kernel_of: KernelOf, report: Report, budget: Budget = UNLIMITED
 ) -> Original:
-    """Search the unmutated model to its bound, even if every property fails earlier; then generate its mutants, and
-    find those that make no difference in the reached states. Raises KeyboardInterrupt, and Spent at a limit."""
+    """Search the unmutated model to its bound, even if every property fails earlier; then generate its mutants. A
+    mutant whose action is disabled, or that makes no difference in the reached states, gets its fate without a search.
+    Raises KeyboardInterrupt, and Spent at a limit."""
     kernel = kernel_of(instance)
     hunt = _Hunt(instance, budget.limits(limits), kernel, report)
     exploration = hunt.run()
@@ -157,10 +159,8 @@ def _without_search(candidate: Candidate, searched: Search) -> Judgement:
 
 
 def candidates(instance: Instance, kernel_of: KernelOf) -> Iterator[Candidate]:
-    """Yield every mutant of the protocol's actions, in the order of the model.
-
-    In the model, mutants become further alternatives of their action, so that one kernel can run many mutants.
-    """
+    """Yield every mutant of the protocol's actions, in the order of the model. An action of a model can have several
+    alternative functions. Each mutant is added as a further alternative, so that one kernel can run many mutants."""
     chosen = [(slot, instance.function(slot)) for slot in range(len(instance.model.actions))]
     every = [(slot, mutant) for slot, action in chosen if action is not None for mutant in mutants(action)]
     for first in range(0, len(every), MOST_MUTANTS):
@@ -180,11 +180,11 @@ def candidates(instance: Instance, kernel_of: KernelOf) -> Iterator[Candidate]:
 def judgements(
     original: Original, command: str, report: Callable[[Candidate], Report], budget: Budget = UNLIMITED
 ) -> Iterator[Judgement]:
-    """Judge every mutant, in the order of the model. `command` repeats the analysis, for messages; `report` returns the
-    function that reports the progress of a mutant's search.
+    """Yield the judgement of every mutant, in the order of the model.
 
-    Raises KeyboardInterrupt; NotCertifiedError (an AssertionError) if the reference semantics does not confirm the
-    failure that killed a mutant.
+    `command` is the shell command that repeats the analysis, for messages. `report` returns the function that reports
+    the progress of a mutant's search. Raises KeyboardInterrupt; NotCertifiedError (an AssertionError) if the reference
+    semantics does not confirm the failure that killed a mutant.
     """
     for judgement in original.mutants:
         candidate, is_settled = judgement.candidate, judgement.fate is not Fate.UNDECIDED
@@ -224,8 +224,8 @@ def _erring(exploration: Exploration) -> int:
 
 
 class _Hunt(Search):
-    """A search that ends at the first level with a graver failure than in the unmutated model. `known` has the failures
-    of the unmutated model, by property; if `known` is None, the search goes to the bound."""
+    """A search that ends at the first level with a failure that is worse than in the unmutated model. `known` maps
+    properties to their failures in the unmutated model; if `known` is None, the search goes to the bound."""
 
     def __init__(
         self,
@@ -240,7 +240,7 @@ class _Hunt(Search):
         self.known = known
 
     def is_open(self) -> bool:
-        """Whether the search continues: also if all properties are decided, because totals of states are compared."""
+        """Whether to continue, even if all verdicts are known: until a failure is worse than in the unmutated model."""
         return self.known is None or self.worse_failure() is None
 
     def failures(self) -> Iterator[Failure]:
@@ -258,16 +258,16 @@ class _Hunt(Search):
                     yield Failure(prop.name, word, finding.path)
 
     def worse_failure(self) -> Failure | None:
-        """Return the failure with the shortest path (the first of several) among those that are graver than the `known`
-        failures; None if no failure is graver."""
+        """Return the failure with the shortest path (the first of several) among the failures that are worse than in
+        the unmutated model; None if no failure is worse."""
         known = self.known or {}
         worse = [failure for failure in self.failures() if failure.is_worse_than(known.get(failure.name))]
         return min(worse, key=lambda failure: failure.path.depth, default=None)
 
 
 def _takes_more(candidate: Candidate, searched: Search) -> bool:
-    """Whether a mutant takes more steps than the original action in the states that the search of the unmutated model
-    expanded, or may take more, because its steps leave declared ranges."""
+    """Whether a mutant takes more steps than the original action in the expanded states of the unmutated model. Also
+    True if steps of the mutant leave declared ranges, because the mutant may then take more steps."""
     slot, instance = candidate.slot, candidate.instance
     alone = tuple(choice if number == slot else None for number, choice in enumerate(instance.alternatives))
     context = SearchContext(

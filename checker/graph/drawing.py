@@ -1,9 +1,8 @@
-"""Draws a state graph as SVG: nodes in columns, curves between them, and a legend; page.css defines the colours.
-
-There is a column for each depth, in which the nodes are ordered so that few edges cross. A column that is much taller
-than the others is divided into strands, between which the nodes zigzag: this leaves room for edges, and gives the
-drawing about the shape of a screen. (networkx.multipartite_layout has no strands, and 2 to 3 times as many crossings.)
-"""
+"""Draws a state graph as SVG: nodes in columns, curves between them, and a legend; page.css defines the colours. The
+nodes of each depth form a column, and are ordered so that few edges cross. A column that is much taller than the others
+consists of several vertical strands, and successive nodes are in different strands: this leaves room for edges, and
+gives the drawing roughly the proportions of a screen. (networkx.multipartite_layout has no strands, and 2 to 3 times as
+many crossings.)"""
 
 from __future__ import annotations
 
@@ -371,7 +370,7 @@ def layers(drawn: StateGraph) -> list[list[int]]:
 
 
 def _rows(sizes: Sequence[int], across: float, down: float, gap: float) -> int:
-    """Return how many nodes a strand should have for the drawing of columns of these `sizes` to appear largest."""
+    """Return the number of nodes per strand with which a drawing of columns of these `sizes` fits a screen best."""
 
     def extent(rows: int) -> float:
         width = sum(math.ceil(size / rows) * across + gap for size in sizes)

@@ -74,7 +74,7 @@ class Node:
 
 @dataclass
 class Edge:
-    """All steps from one node to another: how many steps each action has, and the properties that fail on steps."""
+    """All steps from one node to another: how many steps each action has, and on how many steps a property fails."""
 
     actions: Counter[str] = field(default_factory=Counter)
     failing: Counter[tuple[str, str]] = field(default_factory=Counter)
@@ -271,7 +271,7 @@ class _GraphBuilder:
             self._judge_deadlock(ends)
 
     def _label(self, kind: int) -> str:
-        """Return the text for a step. `kind` is the number of the step or, in a folded graph, of its action."""
+        """Return the text of step number `kind` or, in a folded graph, the name of action number `kind`."""
         if self.fold:
             return self.instance.model.actions[kind].name
         return self.instance.spell_step(self.instance.step(kind))
@@ -280,7 +280,7 @@ class _GraphBuilder:
         return self.edges.setdefault((source, target), Edge())
 
     def _judge_deadlock(self, ends: Numbers) -> None:
-        """Record which dead ends are deadlocks: not permitted by the model, and no step from there leaves a range."""
+        """Record as deadlocks the dead ends where the model may not end and where no step leaves a declared range."""
         number = len(self.instance.model.properties)
         runner, results = KernelRunner(self.kernel, self.instance), KernelResults(number)
         active: NDArray[np.int8] = np.zeros(number + 1, np.int8)
@@ -325,7 +325,7 @@ class _GraphBuilder:
         return [prop for prop in self.instance.properties if prop.kind is Kind.ALWAYS_POSSIBLE]
 
     def _stuck_states(self, prop: Property) -> dict[str, Numbers]:
-        """Return, by verdict, the states from which a property can never become true; none if a bound cut paths off."""
+        """Return, by verdict, the states from which a property can never become true; {} if states are unexpanded."""
         if self.expanded < self.visited.count:
             return {}
         states = WholeSearch(self.search.carrier)
@@ -359,7 +359,7 @@ class _GraphBuilder:
                     self._edge(*self._ends(state, step.number)).failing[IN_RANGE.name, VIOLATED] += 1
 
     def _errs(self, states: Sequence[Cells], steps: Sequence[Step], implicit: Sequence[Property] = ()) -> bool:
-        """Whether the evaluation of any property of steps (if `steps` is empty: of states) leaves a declared range."""
+        """Whether evaluating any property of steps (if there are no `steps`: of states) leaves a declared range."""
         properties = (prop for prop in (*self.instance.properties, *implicit) if prop.of_steps == bool(steps))
         return any(error_in(self.instance, prop, states, steps, len(steps)) is not None for prop in properties)
 
@@ -400,9 +400,9 @@ class _GraphBuilder:
 
 
 class Transitions:
-    """The transitions from the expanded states of a finished search, including those to states outside the constraint.
-    The search does not keep states outside the constraint: a kernel of the model without the constraint computes them
-    again, and the visited set gets them, after the `kept` states of the search. Raises Full if they do not fit."""
+    """The transitions from the expanded states of a finished search, also to states outside the constraint. The search
+    does not keep states outside the constraint, so a kernel of the model without the constraint computes these states
+    again. They are appended to the `kept` states in the visited set. Raises Full if they do not fit."""
 
     def __init__(self, context: SearchContext, visited: VisitedSet) -> None:
         self.instance, kernel = context.instance, context.kernel
@@ -428,7 +428,7 @@ class Transitions:
             )
 
     def _batches(self) -> Iterator[tuple[int, Numbers]]:
-        """For each batch, yield the number of successors, and the state number of each (-1: not in the visited set)."""
+        """Yield, for each batch, the number of its successors and their state numbers (-1: not in the visited set)."""
         at = 0
         while at < self.expanded:
             at, size = self.carrier.attempt(at, min(at + CHUNK, self.expanded))
@@ -438,7 +438,7 @@ class Transitions:
             yield size, targets
 
     def _append_outside(self) -> None:
-        """Append the successors outside the constraint to the visited set, if the constraint can be evaluated there."""
+        """Append the successors outside the constraint to the visited set, unless evaluating the constraint fails."""
         batch, words = self.carrier.batch, self.visited.words
         for size, targets in self._batches():
             rows = batch.states[: size * words].reshape(size, words)

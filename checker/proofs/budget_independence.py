@@ -1,9 +1,9 @@
-"""Budget independence: on which budgets (limits of the number of faults) a proof does not depend.
+"""Budget independence: finds the budgets (limits of the number of faults) on which a proof does not depend.
 
-A proof that does not depend on a budget holds for any number of the budget's faults. This is so if only the budget's
-own counter has an initial value or a range that depends on the budget, no claim (property or lemma) reads that counter,
-and actions only require that the counter is above 0 and decrement it. A lemma may be declared for some budgets only
-(`applies=`); this does not matter, because the proof shows that the lemma is true.
+A proof that does not depend on a budget holds for any number of the budget's faults. A proof is independent of a budget
+if the budget determines only the initial value and the range of its own counter, no claim (property or lemma) reads
+this counter, and actions only require that the counter is above 0 and decrement it. A lemma may be declared for some
+budgets only (`applies=`); this does not matter, because the proof shows that the lemma is true.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def _started_by(instance: Instance, name: str) -> frozenset[str] | None:
 
 
 def _compare_starts(instance: Instance, name: str) -> frozenset[str] | None:
-    """The fields whose initial value or range depends on a budget; None if the budget changes anything else."""
+    """The fields whose initial value or range depends on a budget; None if the budget may change anything else."""
     values = dict(instance.configuration.items())
     sizes = {field: place.sizes for field, place in instance.layouts.items()}
     dependent: set[str] = set()

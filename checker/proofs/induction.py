@@ -1,9 +1,9 @@
-"""What induction needs of a model, as formulas; and proposals for lemmas.
+"""Builds the formulas that a proof by induction needs from a model, and proposes lemmas.
 
-In:  an `Instance`, and claims: the names of properties and lemmas; states that the explorer has reached.
+In:  an `Instance`; claims (properties and lemmas); states that the explorer has reached.
 Out: a system: for each claim, a literal (a node of a formula) that is true if the claim holds before a step, and
-     queries whether a step can violate the claim. Also candidates for lemmas, which hold in all these states;
-     checker/proofs/prove.py finds out which of them are inductive.
+     queries whether a step can violate the claim. Also candidates for lemmas, which hold in all states of the input;
+     checker/proofs/prove.py finds out which candidates are inductive.
 
 There are two systems with the same interface: the transition system within its bounds, and its unbounded abstraction.
 
@@ -41,7 +41,7 @@ FEW = 12
 
 @dataclass(frozen=True)
 class InductionQuery:
-    """A query: can a step violate `claim`? A step can, if all literals `demanded` and `broken` can be true together."""
+    """A query: can a step violate `claim`? It can if all literals in `demanded`, and `broken`, can be true together."""
 
     claim: str
     demanded: tuple[int, ...]
@@ -51,7 +51,7 @@ class InductionQuery:
 
 @dataclass(frozen=True)
 class Decision:
-    """The answer to a query. `used` are the hypotheses that the answer NO needs; YES comes with a counterexample."""
+    """The answer to a query: NO with the hypotheses that were `used`, YES with a counterexample, or undecided."""
 
     answer: Answer
     used: frozenset[int] = frozenset()
@@ -80,7 +80,7 @@ class BoundedSystem:
         return self.circuit.both(literals.holds, -literals.error)
 
     def after(self, literal: int) -> int:
-        """Returns the literal that says of the state after a step what `literal` says of the state before the step."""
+        """Returns the literal for the state after a step that corresponds to `literal` for the state before it."""
         literals = self.circuit.replaced(self.circuit.cone([literal]), self.images)
         return literals[literal] if literal > 0 else -literals[-literal]
 
@@ -107,7 +107,7 @@ class BoundedSystem:
         return Decision(answer, self._used(question, hypotheses, deadline) if answer is Answer.NO else frozenset())
 
     def _used(self, question: InductionQuery, hypotheses: Sequence[int], deadline: float) -> frozenset[int]:
-        """The hypotheses that the answer NO needs. For a large formula, where the search takes long, all hypotheses."""
+        """The hypotheses that the answer NO needs; all `hypotheses` if it takes too long to find the needed ones."""
         if len(self.circuit.left) > MOST_NODES and len(hypotheses) > FEW:
             return frozenset(hypotheses)
         self._solver.deadline = deadline
