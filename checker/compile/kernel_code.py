@@ -83,8 +83,9 @@ def function_of(
 
 
 def _kinds(parameters: Iterable[ir.Variable]) -> list[type[Value]]:
-    """The types of a function's parameters. A state has the type `Apart`, which no other parameter may overlap, only if
-    it is the function's only state: two states can be the same buffer."""
+    """Return the types of a function's parameters: `Apart` or `Buffer` for a state, `Value` for any other parameter. A
+    state is `Apart` (no other parameter points to its buffer) only if it is the only state: two states may share a
+    buffer."""
     are_states = [parameter.role is ir.Role.STATE for parameter in parameters]
     return [(Apart if sum(are_states) == 1 else Buffer) if is_state else Value for is_state in are_states]
 
@@ -231,7 +232,7 @@ class Lowering:
 
     @property
     def state(self) -> Value:
-        """The routine's first state. Settings are read from it; its error word records subset indices out of range."""
+        """The routine's first state. Its buffer holds the settings; its error word records invalid subset indices."""
         return self.places[self.routine.states[0]]
 
     def delayed(self, expressions: Iterable[ir.Expression]) -> list[Callable[[], Value]]:
@@ -294,7 +295,7 @@ class Lowering:
         return state, place, sum(moving, self.code.constant(first))
 
     def index(self, state: Value, index: ir.Expression, size: int) -> Value:
-        """The value of an index. Unless the index surely is in 0..size-1, code that checks the value is built, too."""
+        """Return the value of an index, and build code that checks the value unless it is always in 0..size-1."""
         value = self.value(index)
         return value if self.kernel.ranges.is_safe(index, size, self.limits) else element(state, value, size)
 
@@ -306,8 +307,9 @@ class Lowering:
         return [self.value(end) if number is None else number for end, number in ends]
 
     def folded(self, fold: ir.Fold) -> Number:
-        """Build the loops of a fold (`all`, `any`, `sum`, `min`, `max`), and return the fold's result after
-        complete loops. An element that decides an `all` or `any` ends the function, unless the fold must go on."""
+        """Build the loops of a fold (`all`, `any`, `sum`, `min`, `max`), and return the result of the completed loops.
+        In an `all` or `any`, the first element that decides the result makes the function that is being built return
+        this result, unless the fold must visit all elements."""
         code, gathering = self.code, fold.gathering
         is_all, is_extremum = gathering is ir.Gathering.ALL, gathering in (ir.Gathering.LEAST, ir.Gathering.GREATEST)
         gathers = is_extremum or gathering is ir.Gathering.SUM
@@ -341,7 +343,7 @@ class Lowering:
         return result
 
     def fold_call(self, fold: ir.Fold) -> Value:
-        """The result of a fold inside an expression: calls a new function with the variables that the fold reads."""
+        """Build a function for a fold inside an expression, and return the result of a call of this function."""
         read = variables(fold)
         if any(isinstance(node, ir.Element | ir.Setting) for node in visit([fold])):
             read.add(self.routine.states[0])
@@ -366,7 +368,7 @@ def note(code: Code, result: Value, state: Value, step: Value) -> None:
 
 @Staged
 def mark(code: Code, result: Value, state: Value, judged: Value) -> None:
-    """If the entry at address `result` refers to an array of bytes, write `judged` to the byte of this state."""
+    """If the table row at address `result` holds the address of an array, write `judged` to the state's byte in it."""
     with code.when(load_word(result + STATE_OFFSET)):
         STORE[1](load_word(result + STATE_OFFSET) + state, judged)
 
@@ -436,11 +438,11 @@ class KernelCode:
             self.module.function(build, is_exported=True)
 
     def may_overreport(self, code: Code) -> None:
-        """Build the function that returns `Kernel.may_overreport`, last: building the others decides the value."""
+        """Build the function that returns `Kernel.may_overreport`, after the functions that decide this value."""
         code.return_(self.elements.goes_on)
 
     def keep(self, code: Code, state: Value, words: Value) -> None:
-        """Apply the reduction to `state`, in place, and pack the result, which the search keeps, to address `words`."""
+        """Apply the reduction to `state`, which may change, and pack the resulting state to address `words`."""
         symmetry, dead = self.reduction.symmetry, self.reduction.dead
         if dead:
             clear_dead(code, state, dead, self.layout.bits)
@@ -490,7 +492,7 @@ class KernelCode:
         self._observe(code, active, judged, lambda prop: not (prop.of_steps or is_marked(prop)))
 
     def judge_end(self, code: Code, s: Apart, results: Value, state: Value, step: Value) -> None:
-        """Evaluate the implicit property `deadlock` in a state without steps: is the state one of the model's ends?"""
+        """Evaluate the implicit property `deadlock` in a state without steps: false unless the model may end there."""
         ends = [partial(self.holds, code, terminal, s) for terminal in self.instance.model.terminals]
         truth = code.some(*ends) if ends else code.constant(False)
         self.judge(code, Judged({"s": s}, results, state, step), self._deadlock, DEADLOCK, truth)
@@ -506,7 +508,7 @@ class KernelCode:
                     self.judge(code, judged, number, prop, self.holds(code, prop.function, *arguments))
 
     def judge(self, code: Code, judged: Judged, number: int, prop: Property, truth: Value) -> None:
-        """Count a result if `truth`, the property's value, is true (`sometimes` property) or false (any other)."""
+        """Count a result if `truth`, the property's value, is true (for `sometimes`) or false (other properties)."""
         if prop.kind is Kind.SOMETIMES:
             with self.when(code, judged, number, truth, *judged.states.values()):
                 self.count(code, judged, number, EntryKind.FOUND)
@@ -546,7 +548,7 @@ class KernelCode:
             yield
 
     def count(self, code: Code, judged: Judged, number: int, kind: EntryKind) -> None:
-        """Add 1 to a property's results of this kind; for a property that `is_marked`, write the state's result."""
+        """Count a property's result; if the property `is_marked`, write the state's result, and count errors only."""
         prop = self.instance.model.properties[number] if number < self._deadlock else DEADLOCK
         if not is_marked(prop) or kind is EntryKind.ERRED:
             row = offset(number, kind, is_outside=judged.is_outside)
@@ -564,7 +566,7 @@ class KernelCode:
     # ---------------------------------------------------------------------------------------------------- successors
 
     def taken(self, count: Variable, results: Value) -> Value:
-        """A number that grows with every step. A state has no steps if its expansion does not change this number."""
+        """Return a count to which every step adds 1: a state whose expansion does not change the count has no steps."""
         if self.instance.model.constraints:
             return count + load_word(results + offset_of_outside(self._deadlock))
         return count.get()
@@ -585,8 +587,8 @@ class KernelCode:
         step: Value,
         slot: Value,
     ) -> None:
-        """Evaluate properties of steps for one step, write the successor, and restore the working buffer. A successor
-        outside the constraint is not written; properties of states are evaluated in it here."""
+        """Evaluate the properties of steps for one step, write the successor, and restore the working buffer. If the
+        successor is outside the constraint, evaluate properties of states in it instead of writing it."""
         constraints = self.instance.model.constraints
         within = code.constant(True)
         if constraints:
@@ -609,7 +611,7 @@ class KernelCode:
     def refuse_unknown(
         self, code: Code, before: Value, after: Value, results: Value, count: Value, state: Value, step: Value
     ) -> None:
-        """Handle a step after which the constraint cannot be evaluated: nothing to do here, as this kernel stops."""
+        """Do nothing about a step after which the constraint cannot be evaluated, because this kernel stops anyway."""
 
     # --------------------------------------------------------------------------------------------------------- steps
 
@@ -629,8 +631,8 @@ class KernelCode:
         active: Value,
         results: Value,
     ) -> None:
-        """Write the successors of states first..last-1, in order. Stops before a state whose successors, at most one
-        per step of the model, may not fit: the array of successors has `room` places."""
+        """Write the successors of states first..last-1, in order, to arrays that have `room` places. Stops before a
+        state if fewer places are left than the model has steps, since each step may lead to a successor."""
         at = Expansion(before, s, words, parents, steps, fired, active, results, code.variable(0))
         status = results + self.status
         with code.loop(first, last) as i:
@@ -657,8 +659,9 @@ class KernelCode:
         code.return_(pause(status, last, at.count, 0))
 
     def attempt(self, code: Code, at: Expansion, state: Value, slot: int, routine: Routine) -> None:
-        """Take all steps of `routine`, an alternative of an action. The code after the guards is a separate function.
-        The guards read the state in `before`, which no step changes, so a cell need not be read again after a step."""
+        """Build code that takes all steps of `routine`, an alternative of an action. The guards read the buffer
+        `before`, which steps do not change, so that a cell need not be read again after a step. The statements after
+        the guards become a separate function, which changes another buffer."""
         choices = self.instance.argument_ranges[slot]
         step = self.step(routine, choices, skip=len(routine.guards))
         guards = conjuncts(routine)
@@ -766,7 +769,7 @@ class CarefulCode(KernelCode):
     counts_errors = True
 
     def taken(self, count: Variable, results: Value) -> Value:
-        """As `KernelCode.taken`; steps that leave a declared range, which have no successor, count, too."""
+        """Return `KernelCode.taken` plus the number of steps that leave a declared range, which have no successor."""
         return super().taken(count, results) + load_word(results + offset_of_steps(self._deadlock))
 
     def refuse_unknown(
@@ -778,7 +781,7 @@ class CarefulCode(KernelCode):
             code.return_(count)
 
     def attempt(self, code: Code, at: Expansion, state: Value, slot: int, routine: Routine) -> None:
-        """Take all steps of an alternative of an action; as in the reference semantics, a step evaluates all guards."""
+        """Take all steps of an alternative; the step's function evaluates the guards, as in the reference semantics."""
         choices = self.instance.argument_ranges[slot]
         step = self.step(routine, choices, skip=0)
         with self.guarded_loops(code, routine, choices, at.before, ()) as arguments:
@@ -789,7 +792,7 @@ class CarefulCode(KernelCode):
                 self.emit_step(code, at, state, slot, arguments)
 
     def undo(self, before: Value, after: Value, results: Value, state: Value, step: Value) -> None:
-        """Count a step that leaves a declared range, and restore in the working buffer the state before the step."""
+        """Count a step that leaves a declared range, and copy the state before the step back to the working buffer."""
         forget(after)
         note(results + offset_of_steps(self._deadlock), state, step)
         self.copy(before, after)

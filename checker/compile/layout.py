@@ -63,7 +63,7 @@ class Layout:
 
     @property
     def first_choice(self) -> int:
-        """The position of the first of the bytes that hold, for each action, the alternative that the protocol uses."""
+        """The byte at which the alternatives begin: one byte per action says which alternative the protocol uses."""
         return max((place.byte + place.bytes for place in self.settings), default=ERROR_BYTES)
 
     @property
@@ -73,7 +73,7 @@ class Layout:
 
     @property
     def size(self) -> int:
-        """The number of bytes of a working buffer: a multiple of 8, with room to load LANES cells from any cell on."""
+        """The number of bytes of a working buffer: a multiple of 8; LANES cells can be loaded beginning at any cell."""
         end = max((bits.byte + bits.bytes for bits in self.bits), default=self.first_cell)
         widest = max((bits.bytes for bits in self.bits), default=1)
         return _aligned(end + (LANES - 1) * widest, 8)

@@ -1,9 +1,9 @@
-"""Machine code: compiles LLVM's assembly, loads what was compiled, and keeps it in a cache that is never stale.
+"""Compiles LLVM's assembly to machine code, loads the code, and keeps it in a cache that never returns outdated code.
 
 LLVM cannot be interrupted, but a process can be ended: if time is short, LLVM runs in a process of its own.
 
 A cache file is named by a digest of everything that the code depends on: the text, the source of the modules that
-generate it, the versions of llvmlite, LLVM and Python, and the processor. Nothing is looked up by date.
+generate it, the versions of llvmlite, LLVM and Python, and the processor. No file is chosen by its date.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ QUICK = 0
 
 
 def machine_code(assembly: str, *, is_quick: bool = False) -> bytes:
-    """Compile a module in LLVM's assembly to object code. `is_quick`: compiling takes less time, running takes more."""
+    """Compile a module in LLVM's assembly to object code. `is_quick` makes the compilation faster, the code slower."""
     machine = _machine(QUICK if is_quick else OPTIMIZATION)
     compiled = llvm.parse_assembly(assembly)
     compiled.triple, compiled.data_layout = llvm.get_process_triple(), str(machine.target_data)
@@ -61,7 +61,7 @@ def machine_code(assembly: str, *, is_quick: bool = False) -> bytes:
 
 
 def load(code: bytes, parameters: Mapping[str, int]) -> dict[str, Callable[..., int]]:
-    """Load object code: for each name in `parameters`, the function with that name and number of parameters."""
+    """Load object code, and return its functions by name; `parameters` maps each name to the number of parameters."""
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine(OPTIMIZATION))
     engine.add_object_file(llvm.ObjectFileRef.from_data(code))
     engine.finalize_object()
@@ -170,7 +170,7 @@ def _compiler() -> str:
 
 
 def code_path(kind: str, content: str) -> Path:
-    """The cache file for the machine code of the text `content`, in the folder `kind` of the cache."""
+    """The path of the cache file for the code that is generated from `content`, in the cache's folder `kind`."""
     digest = hashlib.sha256(f"{_compiler()}\0{content}".encode()).hexdigest()[:32]
     return cache_folder() / kind / f"{digest}.o"
 
@@ -182,9 +182,9 @@ def as_machine_code(function: Staged) -> Callable[..., int]:
 
 @cache
 def functions_of(module: str) -> dict[str, Callable[..., int]]:
-    """The public `Staged` functions of a module, by name, compiled if the cache has no code for them.
+    """Return the public `Staged` functions of a module, by name; compile them if the cache does not have their code.
 
-    They may depend only on the module itself and the packages in FOLDERS: these determine the cache file.
+    The functions may depend only on their own module and the packages in FOLDERS: these determine the cache file.
     """
     staged = [
         function

@@ -1,13 +1,13 @@
 """Machine code that packs, unpacks and copies states, clears dead cells, and finds a state's least permutation.
 
-The operations (packing, unpacking, copying) are inlined where a function uses them (checker/compile/staging.py), with
-addresses of working buffers and packed states. Separate functions permute a state.
+Packing, unpacking and copying are inlined in the functions that use them (checker/compile/staging.py). Separate
+functions permute a state. Dead cells are cells that are written again before anything reads them.
 
 Each element of a block (a set of symmetric elements) gets a signature: numbers that depend on the element's own cells.
 Exchanging two elements of a state exchanges their signatures. The elements of a block are sorted by signature, by
 exchanging neighbours; the next number of a signature is computed only where all numbers before it are equal. Elements
 with equal signatures are rare; all orders of them are tried. So all permutations of a state lead to the same set of
-tried states, and thus to the same least state: the first word that differs, as a signed number, decides which is less.
+tried states, and thus to the same least state. States are compared by the first word that differs, as a signed number.
 """
 
 from __future__ import annotations
@@ -148,8 +148,7 @@ Term = Callable[[Value], Value]
 
 
 class Canonical:
-    """Builds the functions that find the least permutation of a state. The elements that permutations exchange are
-    numbered from 0 on, one block of such elements after the other."""
+    """Builds functions that find a state's least permutation; the elements of all blocks are numbered from 0 on."""
 
     def __init__(self, module: Module, symmetry: Symmetry, layout: Layout) -> None:
         self.module = module
@@ -208,7 +207,7 @@ class Canonical:
                 STORE[cell_place.bytes](state + cell_place.byte, kept ^ change)
 
     def _runs(self, pairs: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int, int]]:
-        """Join exchanges of cells (`pairs`) to exchanges of ranges. Yields two offsets and the number of bytes."""
+        """Join exchanges of neighbouring cells (`pairs`) into exchanges of byte ranges: two offsets and a size each."""
         runs: list[list[int]] = []
         for here, there in sorted(pairs):
             at, to, size = self.places[here].byte, self.places[there].byte, self.places[here].bytes
@@ -266,11 +265,11 @@ class Canonical:
     # ---------------------------------------------------------------------------------------------------------- orders
 
     def _settle(self, part: int, code: Code, state: Value, words: Value, tied: Value | None = None) -> None:
-        """Sort elements by the number at position `part` of their signatures, if all earlier numbers are equal
-        (`tied`). After the last position, pack the state, and try all orders of the elements whose signatures are
-        equal.
+        """Build code that sorts elements by number `part` of their signatures, where all earlier numbers are equal.
 
-        Bit k of `tied` says that elements k and k+1 have been equal so far; None: all have.
+        Bit k of `tied` says that all earlier numbers of elements k and k+1 are equal; None: there is no earlier number.
+        After the last number, or if no signatures are equal, the code packs the state. Then it tries all orders of the
+        elements whose signatures are equal.
         """
         equal: list[Value] = []
         for numbers in self.numbers:
@@ -318,8 +317,9 @@ class Canonical:
     def _other_orders(
         self, first: int, last: int, before: Any, code: Code, state: Value, words: Value, ties: Value
     ) -> None:
-        """Build one function of `_others`: it tries all other orders of the elements first..last of a block that have
-        equal signatures. Each of these elements takes the place `last` once; the function `before` orders the rest."""
+        """Build one function of `_others`, which tries all other orders of those elements first..last with equal
+        signatures. Each of these elements takes the place `last` once; each time, the function `before` tries the
+        orders of the elements at the other places."""
         code.call(before, state, words, ties)
         with ExitStack() as conditions:
             for place in range(last - 1, first - 1, -1):

@@ -49,11 +49,11 @@ class Ranges:
         return None
 
     def limits(self, routine: ir.Routine, nodes: Iterable[ir.Node], limits: Limits) -> dict[ir.Variable, int]:
-        """The limits of variables in nodes of a routine: a variable with limit n is in 0..n-1. `limits` has the limits
-        of the routine's parameters.
+        """Return the limits of variables in nodes of a routine: a variable with limit n is in 0..n-1.
 
-        A variable gets a limit only if nothing but one loop changes it; models do not read it outside of that loop. If
-        several guards call a helper (`conjuncts`), its comprehensions share a variable; the greatest limit counts.
+        `limits` has the limits of the routine's parameters. Any other variable gets a limit only if one loop, and
+        nothing else, changes it; models do not read the variable outside that loop. If several guards call a helper
+        (`conjuncts`), the helper's comprehensions share a variable; the variable's greatest limit counts.
         """
         limited = {variable: limit for variable, limit in limits.items() if variable not in routine.assignments}
         unlimited: set[ir.Variable] = set()
@@ -132,11 +132,10 @@ def argument_limits(routine: ir.Routine, choices: Sequence[ArgumentRange]) -> Li
 def placed(
     ranges: Ranges, conditions: Iterable[ir.Expression], unbound: set[ir.Variable], limits: Limits
 ) -> tuple[list[ir.Expression], list[ir.Expression]]:
-    """Divide conditions into those to evaluate while the variables `unbound` have no value, and those that must wait.
-
-    A condition in which an index may leave its range is evaluated exactly if all conditions before it are true, as in
-    the reference semantics. Other conditions are evaluated as soon as the loops bind the variables that they read.
-    """
+    """Divide conditions into those to evaluate while the variables `unbound` have no value, and those that must wait. A
+    condition in which an index may leave its range waits for all conditions before it, and all conditions after it wait
+    for it: as in the reference semantics, it is evaluated if and only if the conditions before it are true. Otherwise,
+    a condition is evaluated as soon as the loops bind the variables that it reads."""
     ready: list[ir.Expression] = []
     waiting: list[ir.Expression] = []
     may_one_fail = False  # of those that wait
@@ -151,8 +150,7 @@ def placed(
 
 
 def conjuncts(routine: ir.Routine) -> list[ir.Expression]:
-    """The guards of a routine, and the helpers that guards call, taken apart at `and` into single conditions. Repeated
-    conditions are left out: a condition that was true stays true until the step is taken."""
+    """List the conditions in a routine's guards and in helpers that they call, split at `and`, without repetitions."""
     different: list[ir.Expression] = []
     for guard in routine.guards:
         for condition in _conjuncts(guard.condition):
@@ -190,11 +188,10 @@ def _inside(value: ir.Expression, passed: Mapping[ir.Variable, ir.Variable]) -> 
 class Elements:
     """Decides how folds (`all`, `any`) over symmetric elements are compiled, so that the elements' order has no effect.
 
-    A fold can stop at the first element that decides it. If an index may leave its range at a later element, the order
-    of elements would decide whether the kernel notices. Such a fold therefore visits all elements. Then the kernel
-    reports every state of which some permutation leaves a range, and perhaps more states; a state that it does not
-    report has no such permutation. Without such folds, either all permutations of a state leave a range, or none does.
-    `sources` are the model's files.
+    A fold can stop at the first element that decides its result. If an index may leave its range at a later element,
+    the order of elements would decide whether the kernel notices the error. Such a fold therefore visits all elements.
+    The kernel then reports a state whenever some permutation of the state leaves a range, and may report more states.
+    Without such folds, either all permutations of a state leave a range, or none does. `sources` are the model's files.
     """
 
     def __init__(self, symmetry: Symmetry | None, sources: Mapping[str, str], ranges: Ranges) -> None:
@@ -219,7 +216,7 @@ class Elements:
         return is_whole or place_in(self.sources, generator) in self.symmetry.configured
 
     def sign(self, comparison: ir.Compare) -> str:
-        """The sign with which a comparison is compiled: !=, if the model compares elements by an order (`<`) only to
-        visit each pair of elements once; otherwise the model's sign."""
+        """Return the sign with which a comparison of the model is compiled: != if its order is irrelevant, else its own
+        sign. The order (`<`) is irrelevant if the model uses it only to visit each pair of elements once."""
         is_unordered = self.symmetry is not None and place_in(self.sources, comparison) in self.symmetry.unordered
         return (ir.Sign.NOT_EQUAL if is_unordered else comparison.sign).value

@@ -46,7 +46,7 @@ def generate_initial_states(instance: Instance, memory: int, watch: Watch) -> In
 def _calls(
     instance: Instance, layout: Layout, number: int, default: Cells, batch: Batch, *, is_careful: bool = False
 ) -> Iterator[int]:
-    """Run a generator in several calls; yield how many states each call put into `batch`. Raises ModelError."""
+    """Run generator `number` in several calls; yield how many states each call put into `batch`. Raises ModelError."""
     begin = compiled_generators(instance, layout, is_careful=is_careful)[number]
     place: NDArray[np.int64] = np.zeros(len(instance.generator_ranges[number]) + 1, np.int64)
     status: NDArray[np.int64] = np.zeros(1, np.int64)

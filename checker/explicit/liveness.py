@@ -3,31 +3,31 @@
 A state is given by its number: its place in breadth-first order, the same for any number of threads. For an
 `always_possible` property, the result is the stuck states: from them, no path leads to a state in which the property is
 true. For a liveness property, the result is the number of states that a violating behaviour can repeat for ever, and a
-lasso: a path from an initial state, and a loop.
+lasso: a path from an initial state, followed by a loop.
 
-A state counts as possible if the property is true in it, or if a step leads from it to a possible state. The search
-stores no transitions. So states that are not yet known to be possible are expanded again, the last states first: then
-most of them have a successor that is known to be possible. The transitions of the rest are kept, and followed backward.
-A property that cannot be evaluated in a state counts as true there, so that no state is called stuck by mistake.
+A state is possible if the property is true in it, or if a step leads from it to a possible state. The search stores no
+transitions, so each state that is not yet known to be possible is expanded again. States found last are expanded first:
+then most of the earlier states have a successor that is known to be possible. The transitions of states that are still
+not known to be possible are kept, and followed backward. A property that cannot be evaluated in a state counts as true
+there, so that no state is called stuck by mistake.
 
-A behaviour that goes on for ever repeats some states for ever; they lie in one strongly connected component of the
-states in which the property may be false:
+An endless behaviour repeats some states for ever. They lie in one strongly connected component of a graph of states:
 
-- `eventually` P: in states without P, reached from an initial state through states without P;
-- `leads_to` P: the same, from any reachable state without P in which the premise is true;
-- `always_eventually` P: in any states without P;
-- `eventually_always` P: in any states, of which one is without P.
+- `eventually` P: the states without P to which a path through states without P leads from an initial state;
+- `leads_to` P: the same, but the path starts in any reachable state without P in which the premise is true;
+- `always_eventually` P: all states without P;
+- `eventually_always` P: all states, but the behaviour must repeat at least one state without P.
 
-A loop is fair to a group of steps (weak fairness) if one of the loop's states disables the group, or if one of the
-loop's steps belongs to the group. So each group is a requirement, stored as one bit. A state meets it if no step of the
-group leads from there to another state; a step meets it if it belongs to the group. Another requirement can be that the
-loop visits a marked state, such as a state without P. A component can be repeated for ever if its states and steps
-together meet every requirement, a single state if it meets them all itself. More states and steps meet at least the
-same requirements, so only the largest components are examined.
+A loop is fair to a group of steps (weak fairness) if one of its states disables the group, or if one of its steps
+belongs to the group. So each group is a requirement for loops, stored as one bit. A state meets the requirement if no
+step of the group leads from the state to another state; a step meets it if it belongs to the group. A further
+requirement can be that the loop visits a marked state, such as a state without P. A behaviour can repeat a component
+for ever if the component's states and steps together meet every requirement. It can stay in one state for ever if this
+state meets every requirement. A component meets each requirement that a part of it meets, so only the largest
+components are examined.
 
-Where a failure in a state without P is permitted, a search for violations treats the state like a state with P. A
-behaviour that repeats such a state for ever is a permitted failure. A state in which P or its premise cannot be
-evaluated counts as no failure.
+If a failure is permitted in some states without P, a violation repeats none of these states; an endless behaviour that
+repeats one of them is a permitted failure. States in which P or its premise cannot be evaluated are left out.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class LimitError(Exception):
 class WholeSearch:
     """All reachable states of a complete search, `count` in number, and the transitions between them.
 
-    The states are in the visited sets of the search's carrier (`stores`); transitions are computed when needed.
+    `stores` has the visited sets in which the search keeps the states; transitions are computed when they are needed.
     """
 
     def __init__(self, carrier: Carrier) -> None:
@@ -96,8 +96,8 @@ class WholeSearch:
             raise LimitError("memory")
 
     def judged(self, number: int) -> NDArray[np.uint8]:
-        """For each state, the property's result as a number (`judgement`), plus PREMISE where the property's premise is
-        true. Raises LimitError."""
+        """Return, for each state, the result of the property as a number (`judgement`). Raises LimitError. PREMISE is
+        added to the number if the property's premise is true in the state."""
         judged: NDArray[np.uint8] = np.zeros(self.count, np.uint8)
         active = np.zeros_like(self.context.active)
         active[number] = 1
@@ -157,8 +157,10 @@ JUDGED_KINDS = (EntryKind.FOUND, EntryKind.PERMITTED)
 
 
 def stuck_states(reachable: WholeSearch, number: int) -> dict[EntryKind, Numbers]:
-    """The states from which property `number` can never become true, by kind of result: the states that violate
-    the property, and the states in which its failure is permitted. Raises LimitError."""
+    """Return the states from which property `number` can never become true. Raises LimitError.
+
+    They are in two groups: the states that violate the property, and the states in which its failure is permitted.
+    """
     judged = reachable.judged(number)
     possible = (judged == 0) | (judged == judgement(EntryKind.ERRED))
     _spread(reachable, possible)
@@ -183,7 +185,7 @@ def _spread(reachable: WholeSearch, possible: Marks) -> None:
 
 
 def spread_backward(possible: Marks, sources: NDArray[np.uint32], targets: NDArray[np.uint32]) -> None:
-    """Mark in `possible` every state from which these transitions lead to a marked state: a search backward."""
+    """Search backward: mark in `possible` every state from which the given transitions lead to a marked state."""
     order = np.argsort(targets, kind="stable")
     sources, targets = sources[order], targets[order]
     reached = np.unique(targets[possible[targets]])
@@ -210,12 +212,12 @@ BUDGET = 1 << 22
 
 
 class Graph:
-    """A graph of the states that `kept` marks, and of the steps between these states.
+    """A graph: its nodes are the states that `kept` marks, and its edges are the steps between two different nodes.
 
-    `nodes` has the numbers of the states, ascending; a node is a position in `nodes`. `groups` and `visits` are
-    requirements for loops: a loop must be fair to each group, and for each array of `visits` it must visit a state that
-    the array marks. `met` has a row of bits for each node, `met_by_step` for each step; a bit is 1 if the node or step
-    meets the requirement with this position. Raises LimitError.
+    `nodes` has the numbers of the states, ascending; a node is given by its position in `nodes`. `groups` and `visits`
+    are requirements for loops: a loop must be fair to each group, and it must visit a marked state of each array in
+    `visits`. `met` has a row of bits for each node, and `met_by_step` for each step: bit k is 1 if the node or step
+    meets requirement k (first the groups, then `visits`). Raises LimitError.
     """
 
     def __init__(
@@ -233,7 +235,7 @@ class Graph:
             self.met[visit[self.nodes], bit // 64] |= np.uint64(1 << bit % 64)
 
     def row(self, bits: int) -> NDArray[np.uint64]:
-        """A row as in `met`, whose first `bits` bits are 1 and the others 0."""
+        """Return a row of bits in the format of `met`: the first `bits` bits are 1, the others 0."""
         row = (1 << bits) - 1
         return np.array([row >> 64 * word & (1 << 64) - 1 for word in range(self.words)], np.uint64)
 
@@ -298,11 +300,11 @@ component has more nodes; a pair takes 16 bytes."""
 
 
 def fair_loops(reachable: WholeSearch, number: int, prop: Property, path: PathTo) -> dict[EntryKind, Finding]:
-    """Check a liveness property, the property with this number in its model.
+    """Check liveness property `prop`, which has this number in its model. Raises LimitError.
 
-    Returns, for violations and for permitted failures, the number of states that a fair behaviour can repeat for ever,
-    and the shorter of two counterexamples: the path to the first such state, with a loop; and the path to the first
-    state in which a fair behaviour can stay without a step. Raises LimitError.
+    Returns two findings: for violations, and for permitted failures. Each has the number of states that a fair
+    behaviour can repeat for ever, and the shorter of two counterexamples: the path to the first such state, with a
+    loop; or the path to the first state in which a fair behaviour can stay for ever without a step.
     """
     marks = reachable.judged(number)
     judged, premise = marks % PREMISE, marks >= PREMISE
@@ -329,9 +331,9 @@ def fair_loops(reachable: WholeSearch, number: int, prop: Property, path: PathTo
 
 @dataclass(frozen=True)
 class Ways:
-    """How a behaviour gets to each node of a graph: `reached` marks the nodes to which it can get, `depths` counts the
-    steps from an initial state. `parents` has each node's predecessor; a node at which a behaviour enters
-    the graph, by the search's path to this node, is its own predecessor."""
+    """Paths from initial states to the nodes of a graph. `reached` marks the nodes to which a path leads, `depths` has
+    the number of steps to each node, `parents` the node before. A node at which a path enters the graph is its own
+    parent; the search knows the path to this node."""
 
     reached: Marks
     depths: NDArray[np.uint32]
@@ -339,7 +341,7 @@ class Ways:
 
 
 def _ways(graph: Graph, kind: Kind, premise: Marks) -> Ways:
-    """How a behaviour that may still violate a property of this kind gets to each node. Raises LimitError."""
+    """Return the paths on which a behaviour may still violate a property of this kind. Raises LimitError."""
     context = graph.reachable.context
     levels = context.result.levels
     depths = np.repeat(np.arange(len(levels), dtype=np.uint32), levels)[graph.nodes]
@@ -383,8 +385,9 @@ class FairLoops:
         self.stays: Marks = alive & ((graph.met & needed) == needed).all(axis=1)
 
     def finding(self) -> Finding:
-        """The number of nodes that can be repeated for ever, and the shorter of two counterexamples: the path to the
-        first node in which a behaviour can stay, and a lasso through the first node that can be repeated."""
+        """Return the number of nodes that can be repeated for ever, and the shorter of two counterexamples. One is the
+        path to the first node in which a behaviour can stay for ever without a step; the other is a lasso through the
+        first node that can be repeated."""
         count = int(np.count_nonzero(self.is_fair))
         if not count:
             return Finding()
@@ -421,8 +424,8 @@ class FairLoops:
 class ClosedWalk:
     """A walk within a strongly connected component, from node `first` back to it, that meets all requirements `needed`.
 
-    A search of pairs (node, requirements met so far) finds it. If memory suffices for all requirements at once, it is a
-    shortest such walk. Otherwise the walk first meets as many requirements as memory allows, and then the others.
+    A search over pairs (node, requirements met so far) finds the walk. If the memory suffices for all requirements at
+    once, it is a shortest such walk. Otherwise it meets the requirements in portions that fit into memory.
     """
 
     def __init__(self, graph: Graph, members: Numbers, first: int, needed: NDArray[np.uint64]) -> None:
@@ -512,7 +515,7 @@ def _findings(states: WholeSearch, number: int, prop: Property, path: PathTo) ->
 
 
 def why_unjudged(carrier: Carrier, prop: Property) -> str:
-    """Why a property that needs every reachable state has no verdict; "" for other properties, and if it has one."""
+    """Return why a property that needs every reachable state has no verdict; "" if it has one, and for other kinds."""
     if prop.kind not in WHOLE:
         return ""
     if carrier.stores is None:

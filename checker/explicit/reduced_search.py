@@ -1,13 +1,13 @@
-"""Searches with a reduction: takes the reduction from the cache, and makes the result hold for the model itself, with
-real paths and without uncertain findings.
+"""Runs searches with a reduction, and translates their results: the paths become real paths of the model, and uncertain
+findings are removed. Also takes reductions from the cache.
 
-In place of each state that it reaches, a search with a reduction keeps a permutation of it with dead cells cleared, and
-takes the next step from the kept state. So its path is no path of the model. The result gets paths of the model
-instead: real states, and steps with the real arguments.
+A search with a reduction replaces each state that it reaches by a permutation of the state with dead cells cleared, and
+takes the next step from this kept state. So the path of the search is not a path of the model. In the result it is
+replaced by a real path: real states, and steps with their real arguments.
 
-A path is taken again in plain Python. Each real state is paired with the kept state, and with the permutation that maps
-the real state to the kept one, except for dead cells; the inverse permutation maps the next step of the search to a
-real step. A search that only clears dead cells already takes real steps.
+For this, plain Python follows the path once more. It records for each real state the kept state, and the permutation
+that maps the real state to the kept state (except for dead cells). The inverse permutation maps the next step of the
+search to a real step. A search that only clears dead cells already takes real steps.
 
 A path may end with a step that leaves a declared range, or in a state in which the evaluation of a property leaves a
 declared range. If the kernel may overreport (checker/compile/kernel.py), it is possible that only a permutation of the
@@ -43,10 +43,10 @@ declares; empty if it uses them."""
 
 
 def kept_or_found(instance: Instance, question: str, find: Callable[[], Found], is_whole: Callable[[], bool]) -> Found:
-    """Returns the reduction from the cache (finding it takes longer than a small search), or else the result of `find`.
+    """Return the reduction that is stored in the cache for this instance and question, or else the result of `find`.
 
-    `question` is a text of everything on which the reduction depends, except the instance. What `find` returns is
-    stored in the cache if `is_whole()`, that is, if no time limit cut it short.
+    `question` is a text of everything on which the reduction depends, except the instance. The result of `find` is
+    stored in the cache if `is_whole()`, that is, if no time limit cut `find` short.
     """
     content = hashlib.sha256(f"{instance.digest}\0{question}\0{engine_digest()}\0{sys.version}".encode())
     # The digest of a model leaves out which domains are symmetric, and the places in its text, which a symmetry names.
@@ -66,9 +66,9 @@ SearchWith = Callable[[Kernel, Limits], Exploration]
 def concluded(
     search_with: SearchWith, kernel: Kernel, limits: Limits, announce: Announce = lambda message: None
 ) -> Exploration:
-    """Run a search and return its result, with real paths in place of the search's paths, and the reduction's name.
+    """Run a search and return its result, with real paths and the reduction's name if the kernel has a reduction.
 
-    If the kernel reports that a declared range is left, and may overreport, the search is repeated without the
+    If the kernel may overreport, and reports that a declared range is left, the search is repeated without the
     reduction. If a limit or Ctrl-C ends one of the searches early, the first search's certain results are kept.
     """
     first = search_with(kernel, limits)
@@ -106,9 +106,11 @@ def _repeated(first: Exploration, search_with: SearchWith, announce: Announce) -
 
 
 def _leave_out_what_is_unsure(result: Exploration) -> None:
-    """Leave out findings whose paths are longer than the first path that may leave a declared range. The search dropped
-    all steps that may leave a range, though the model may have some of them, so shorter paths may exist for these
-    findings. The other findings have shortest paths: every state with a shorter path was visited."""
+    """Remove the findings whose paths are longer than the first path that may leave a declared range; lower `judged`.
+
+    Shorter paths may exist for them: the search dropped all steps that may leave a range, but the model may have some
+    of these steps. The other findings have shortest paths, because every state with a shorter path was visited.
+    """
     path = result.findings[IN_RANGE.name].found.path
     assert path is not None
     result.judged = min(result.judged, path.depth - 1)
@@ -168,7 +170,7 @@ class RealPaths:
 
     def translate(self, result: Exploration, *, may_overreport: bool) -> None:
         """Replace the paths of a result by real paths. If the kernel `may_overreport`, a finding that a declared range
-        is left is removed unless, in plain Python, some permutation of its path leaves a range."""
+        is left is kept only if plain Python confirms it for some permutation of its path."""
         ranges = result.findings.pop(IN_RANGE.name, None)
         for name, each in result.findings.items():
             found, permitted, erred = map(self._real, (each.found, each.permitted, each.erred))
@@ -202,7 +204,7 @@ class RealPaths:
         return StepPath(path.initial, (*reached.steps, last))
 
     def _leaving(self, path: StepPath) -> StepPath | None:
-        """The first permutation of a real path to leave a declared range in plain Python; None if all stay in range."""
+        """Return the first permuted path that leaves a declared range in plain Python; None if all stay in range."""
         instance, symmetry = self.instance, self.symmetry
         first = instance.initial_states[path.initial]
         for images in symmetry.permutations:
@@ -217,7 +219,7 @@ class RealPaths:
         return None
 
     def _reached(self, path: StepPath) -> _Reached:
-        """The end of a path. Paths share their beginnings, so the end of each beginning is stored."""
+        """Return the end of a path. The end of each of its beginnings is stored, because other paths begin alike."""
         real = self.instance.initial_states[path.initial]
         images, kept = self._match(self.symmetry.identity, real)
         reached = _Reached(real, kept, images, ())
@@ -229,7 +231,7 @@ class RealPaths:
         return reached
 
     def _after(self, before: _Reached, number: int) -> _Reached:
-        """The end of the path that goes on from `before` with one step, which the search took as its step `number`."""
+        """Return the end of the path that continues `before` with one step: step `number` from the kept state."""
         instance = self.instance
         step = instance.step(self.symmetry.step(instance, number, inverse(before.images)))
         after = run.take(instance, before.real, step)
@@ -242,8 +244,8 @@ class RealPaths:
         return _Reached(after, kept, images, (*before.steps, step.number))
 
     def _match(self, images: Permutation, reached: Cells) -> tuple[Permutation, Cells]:
-        """The permutation from a real state to the state that the search keeps instead of `reached`, and the kept
-        state; `images` maps the real state to `reached`."""
+        """Return the permutation that maps a real state to the kept state, and the kept state. The search keeps this
+        state in place of `reached`; `images` is the permutation that maps the real state to `reached`."""
         kept = self.kept(reached)
         images_of_kept = self.symmetry.between(self.cleared(reached), kept)
         assert images_of_kept is not None, "the search keeps a permutation of a state in its place"

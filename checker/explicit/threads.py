@@ -92,7 +92,7 @@ class Shards:
         return sum(store.bytes_used for store in self.stores)
 
     def close_level(self) -> None:
-        """Make a level of the states inserted since the last call, without numbering them (`number_level` does)."""
+        """End a level: the states inserted since the last call. `number_level` gives them their numbers later."""
         self.opened, self.closed = self.closed, [store.count for store in self.stores]
 
     def number_level(self) -> None:
@@ -108,7 +108,7 @@ class Shards:
         self.numbered += count
 
     def locals_at(self, number: int, earlier: int, locals_there: Sequence[int]) -> list[int]:
-        """For each shard, how many states have numbers below `number`; `locals_there` counts those below `earlier`."""
+        """Count each shard's states with numbers below `number`; `locals_there` has these counts for `earlier`."""
         owners = self.owners[earlier:number]
         return [int(np.count_nonzero(owners == shard)) + before for shard, before in enumerate(locals_there)]
 
@@ -119,7 +119,7 @@ class Shards:
             pick(store.states.ctypes.data, self.words, locals_there[shard], owners, first, last, shard, into)
 
     def number_of(self, shard: int, local: int) -> int:
-        """The number of the state at position `local` of a shard, in the newest level."""
+        """Return the number of a state of the newest level: the state at position `local` of the shard."""
         return self._number_since(sum(self.opened), shard, local - self.opened[shard])
 
     def numbers_of(self, shard: int) -> NDArray[np.int64]:
@@ -127,7 +127,7 @@ class Shards:
         return np.flatnonzero(self.owners[: self.numbered] == shard)
 
     def _number_since(self, first: int, shard: int, local: int) -> int:
-        """The number of a state: the state at position `local` among a shard's states with numbers from `first` on."""
+        """Return the number of the state at index `local` in the list of a shard's states numbered from `first` on."""
         return first + int(np.flatnonzero(self.owners[first : self.numbered] == shard)[local])
 
     def found_by(self, first: int, steps: int) -> NDArray[np.int64]:

@@ -182,7 +182,7 @@ class VisitedSet:
         self.bits += added
 
     def places_of(self, states: NDArray[np.uint64]) -> NDArray[np.int64]:
-        """For each state in an array of packed states, side by side: its index, or -1 if it was not visited."""
+        """Return each state's index, or -1 if it was not visited; `states` has the words of one state after another."""
         states = np.ascontiguousarray(states)
         places = np.empty(len(states) // self.words, np.int64)
         hashes = np.empty(hash_table.AHEAD, np.uint64)

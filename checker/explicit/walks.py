@@ -1,8 +1,8 @@
 """Machine code for a stored graph: finds strongly connected components, and searches breadth first.
 
-Each `Staged` function here builds a function of machine code (checker/compile/machine_code.py). Its arguments are
-addresses of arrays, and numbers. The edges from node n are at offsets[n]..offsets[n + 1] - 1 of the arrays `targets`
-and `steps`. Offsets have 64 bits, nodes and steps 32.
+Each `Staged` function here generates a machine-code function (checker/compile/machine_code.py), which takes addresses
+of arrays, and numbers, as arguments. The edges from node n are at positions offsets[n]..offsets[n + 1] - 1 of the
+arrays `targets` and `steps`. Offsets have 64 bits; nodes and steps have 32.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ def components(
 ) -> None:
     """Number the strongly connected components of the nodes whose byte in `alive` is not 0, from 1 on (Tarjan, 1972).
 
-    A call ends after at most `budget` rounds of its loop. It returns 1 if all nodes are numbered; otherwise the caller
-    must call again with the same arrays. Before the first call, all arrays that calls write hold zeros; `saved` has
-    five words, `cursors` has 64 bits for each node, the others 32.
+    A call ends after at most `budget` rounds of its loop. It returns 1 if all nodes are numbered, otherwise 0; then the
+    caller must call again with the same arrays. Before the first call, `saved` (five words), `cursors` (64 bits for
+    each node) and `orders`, `lows`, `stack`, `path` and `component` (32 bits for each node) must hold zeros.
     """
     progress = [code.variable(saved[place]) for place in (ROOT, DEPTH, HEIGHT, ORDER, COMPONENTS)]
     root, depth, height, order, number = progress
@@ -99,11 +99,11 @@ def collect(
     words: Value,
     total: Words,
 ) -> None:
-    """For each node in first..last-1, set bits in the row of `total` for the node's component: the bit of each
-    requirement that the node meets, or that a step from the node to its own component meets. Component 0 is left out.
+    """Collect the requirements that the components of the nodes first..last-1 meet, as bits in the rows of `total`.
 
-    Each array has rows of `words` words: `met` one for each node, `met_by_step` one for each step, `total` one for each
-    component.
+    For each node, the row of its component gets the bit of each requirement that the node meets, or that a step from
+    the node to a node of the same component meets. Nodes with component 0 are left out. A row has `words` words: `met`
+    has a row for each node, `met_by_step` for each step, `total` for each component.
     """
     total_met = code.variable()
     with code.loop(first, last) as node:
@@ -129,11 +129,11 @@ def spread(
     parents: Halves,
     end: Value,
 ) -> None:
-    """One level of a breadth-first search: append to the queue, at position `end`, the nodes that were not reached
-    before, and to which edges lead from the nodes queue[first..last-1].
+    """Search one level, breadth first: append to the queue the new nodes to which edges lead from queue[first..last-1].
 
-    Nodes whose byte in `alive` is 0 are left out. For each new node, its byte in `reached` becomes 1, and `parents`
-    gets the node before it. Returns the new end of the queue.
+    New nodes are nodes that were not reached before and whose byte in `alive` is not 0; the first of them gets position
+    `end`. For each new node, its byte in `reached` becomes 1, and `parents` gets the node from which the edge leads.
+    Returns the new end of the queue.
     """
     new_end = code.variable(end)
     with code.loop(first, last) as place:
@@ -166,14 +166,13 @@ def shortest(
     parents: Halves,
 ) -> None:
     """Find a shortest walk within a component that meets all requirements, and ends at the place `goal` (0: anywhere).
-
-    The search is breadth first, over pairs (place, mask), coded as the number place * masks + mask. The nodes of the
-    component have the places 1, 2, ...: `nodes` has the node at each place, `places` the place of each node of the
-    graph, and 0 for nodes outside the component. A mask has a bit for each requirement that is met; there are `masks`
-    masks, and in the last all are met. `met` has the mask of each place, `met_by_step` of each step, in 32 bits.
-    The walk begins with the pair `begin`. Every other visited pair gets, in `edges` (64 bits, 0 elsewhere), the edge by
-    which it was reached, plus 1, and in `parents` the pair before. Returns the last pair; 0 if there is no such walk.
-    """
+    The nodes of the component have the places 1, 2, ...: `nodes` has the node at each place, `places` has the place of
+    each node of the graph, and 0 for nodes outside the component. A mask has a bit for each requirement, 1 if it is
+    met; in the last of the `masks` masks all are met. `met` has the mask of each place, and `met_by_step` the mask of
+    each step, in 32 bits. The search is breadth first over pairs (place, mask); a pair is stored as place * masks +
+    mask. The walk begins with the pair `begin`. For every other visited pair, `edges` (64 bits, 0 for pairs not
+    visited) gets the edge that led there, plus 1, and `parents` gets the pair before. Returns the last pair; 0 if there
+    is no such walk."""
     queue[0] = begin
     end, place = code.variable(1), code.variable(0)
     with code.repeat(lambda: place < end):

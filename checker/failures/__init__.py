@@ -1,1 +1,1 @@
-"""`check failures`: searches each known failure of the library, as it is and with each change that ends the failure."""
+"""`check failures`: searches for each known failure of the library, also with each change that ends the failure."""

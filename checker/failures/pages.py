@@ -43,10 +43,10 @@ def _page(searched: Searched) -> Page:
 
 
 def page_of(failure: Failure, trace: Trace | None, history: Sequence[str], ends: Sequence[str], index: str) -> Page:
-    """Return the page of a failure, with the trace of its shortest history if there is a trace.
+    """Return the page of a failure; `trace` shows its shortest history (the steps to the failure), and may be None.
 
-    `history` is the text about that history, and `ends` has a text for each change that ends the failure; `index` is
-    the address of the page that lists all failures.
+    `history` has texts about this shortest history, and `ends` has a text for each change that ends the failure;
+    `index` is the address of the page that lists all failures.
     """
     about = list(_about(failure, trace, history, ends))
     return text_page(failure.title, about) if trace is None else page(trace, about, index)

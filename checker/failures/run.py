@@ -1,7 +1,7 @@
-"""`check failures`: searches known failures, and compares the results with what the library of known failures records.
+"""`check failures`: searches for known failures, and compares the results with the library's records.
 
-In:  `Options`: names, numbers, KIPs or JIRA issues of failures (without any: all), and a release; a session.
-Out: a `CommandResult`; trace files; with --page, a page for each failure; on stderr, the failure that is searched now.
+In:  `Options`: names, numbers, KIPs or JIRA issues of failures (all if none are given), and a release; a session.
+Out: a `CommandResult`; trace files; with --page, a page for each failure; on stderr, the failure now searched for.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ FailureComparison = Comparison[Failure, Searched]
 
 
 def run(options: Options, session: SearchSession) -> CommandResult:
-    """Search the chosen failures. Raises UsageError for an unknown failure, or if a page cannot be written."""
+    """Search for the chosen failures. Raises UsageError for an unknown failure, or if a page cannot be written."""
     folder, wanted = options.own["page"], chosen(options)
     if folder is not None:
         pages.begin(folder)
@@ -58,8 +58,8 @@ def run(options: Options, session: SearchSession) -> CommandResult:
 
 
 def chosen(options: Options) -> list[Failure]:
-    """Return the failures that the arguments name (without any: all) and that the release, if one is given, has. Raises
-    UsageError for an unknown name or release, or if the release has none of the named failures."""
+    """Return the failures that the arguments name (all if they name none); if a release is given, only those that it
+    has. Raises UsageError for an unknown name or release, or if the release has none of the named failures."""
     words = [word for word in (options.model.target, *options.model.rest) if word is not None]
     named = list(failures())
     for word in words:

@@ -9,8 +9,8 @@ from isrcheck.models.language.model import Configuration, Instance
 
 
 def open_entries(instance: Instance) -> frozenset[str]:
-    """Return the entries that may have any value in a proof for every length. These are the open entries, except
-    budgets that are 0 here and must be: a contradiction refuses 1, whatever values the other open entries have."""
+    """Return the entries that may have any value in a proof for every length: the open entries without the budgets that
+    must be 0. These are 0 here, and a `@contradiction` of the model refuses 1, whatever the other open entries are."""
     model, values = instance.model, dict(instance.configuration.items())
     is_open = {name for name, entry in model.entries.items() if entry.is_open}
 
@@ -28,7 +28,7 @@ def open_entries(instance: Instance) -> frozenset[str]:
 
 
 class Watched:
-    """A configuration that records whether any entry in `is_open` is read; these entries have no fixed value."""
+    """A configuration that records in `was_asked` whether any entry named in `is_open` (the open entries) is read."""
 
     def __init__(self, configuration: Configuration, is_open: Container[str]) -> None:
         self.configuration = configuration

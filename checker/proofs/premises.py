@@ -71,7 +71,7 @@ def with_open_premise(found: Sequence[Verdict], proofs: Proofs, exploration: Exp
 
 
 def premises(instance: Instance, proofs: Proofs, exploration: Exploration | BmcResult) -> Sequence[Premise]:
-    """The premises on which these proofs rest, for a report; none if nothing but `in_range` is proved."""
+    """The premises on which these proofs rest, for a report; empty if no property except `in_range` is proved."""
     proved = [proof for proof in proofs.proofs.values() if proof.prop is not IN_RANGE]
     if not proved:
         return []

@@ -43,9 +43,9 @@ def proved(
     is_patient: bool = True,
     **others: Any,
 ) -> Proofs:
-    """Return the proofs of one phase, from the cache or from `prove`, which also explains the other parameters.
+    """Return the proofs of one phase, from the cache or from a call of `prove` (see there for the other parameters).
 
-    If a time limit ended the phase, its result is stored and reused only if not `is_patient`; else the phase runs anew.
+    A result cut short by a time limit is stored and reused only if `is_patient` is false; else the phase runs again.
     """
     if phase is not Phase.WITH_MORE:
         known = None  # these phases do not use each other's proofs

@@ -144,8 +144,8 @@ def induct(
 def preserved(
     system: InductionSystem, claim: str, assumed: Sequence[str], deadline: float, report: Report
 ) -> frozenset[str] | CounterexampleToInduction | Answer:
-    """Does every step preserve `claim`, if all claims `assumed` hold before the step? If so, returns those of `assumed`
-    that suffice; else a counterexample to induction; or the reason why Z3 did not decide."""
+    """Find out whether every step preserves `claim`, if all claims `assumed` hold before the step. If so, return the
+    assumed claims that the proof uses; otherwise a counterexample to induction, or the reason why Z3 did not decide."""
     report(f"proving {claim}")
     hypotheses = {system.hypothesis(name): name for name in assumed}
     used: set[str] = set()
@@ -163,7 +163,7 @@ def preserved(
 
 
 def _initially_true(system: BoundedSystem, proposed: Sequence[Candidate], deadline: float) -> list[Candidate]:
-    """The proposed lemmas that are true in all initial states; all are known to be true in the first SOME states."""
+    """The proposed lemmas that hold in all initial states; in the first SOME of them, all proposed lemmas hold."""
     if not proposed or len(system.instance.initial_states) <= SOME:
         return list(proposed)
     relation, circuit = system.relation, system.circuit
@@ -189,11 +189,11 @@ def _inductive(
 def _true_together(
     circuit: AndInverterGraph, solver: Solver, claimed: Sequence[tuple[Candidate, int]], *, are_assumed: bool
 ) -> list[Candidate]:
-    """The greatest set of proposed lemmas in which the solver cannot make any lemma false. Raises UndecidedError.
+    """Return the greatest set of proposed lemmas that the solver can prove together. Raises UndecidedError.
 
     Each lemma comes with a literal that is true if the lemma holds in the examined state. With `are_assumed`, that is
-    the state after a step, and all remaining lemmas hold before the step. Each answer YES makes some lemmas false;
-    these are dropped together.
+    the state after a step, and all lemmas of the set are assumed to hold before the step. When the solver finds a state
+    in which lemmas are false, all these lemmas are dropped together.
     """
     left = list(claimed)
     while left:
@@ -417,7 +417,7 @@ class _Proving:
                 self.found.stopped = answer.value
 
     def _is_anything_asked(self, goals: Sequence[Property]) -> bool:
-        """Whether it pays to prove the goals: some goal is not `in_range`, or earlier proofs rest on `in_range`."""
+        """Whether a proof attempt is worthwhile: some goal is not `in_range`, or earlier proofs rest on `in_range`."""
         return any(prop is not IN_RANGE for prop in goals) or bool(goals and self.settled - self.failing)
 
     def with_candidates(self, sample: Sequence[Cells]) -> None:

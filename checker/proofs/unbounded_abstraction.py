@@ -1,14 +1,14 @@
 """The unbounded abstraction: a model reduced to its fields of fixed size, with any values for open bounds.
 
 Out: an `UnboundedAbstraction`: its steps as formulas over unbounded integers. Every step of the model, for all values
-     of open bounds, becomes one of these steps when the other fields are removed.
+     of open bounds, becomes a step of the abstraction when the other fields are removed.
 
 Open configuration entries have no fixed value; they become integer variables. They are the bounds that are declared
-open (log length, number of records), budgets (elections, faults) and client settings. A domain whose size depends on
-them is open, too. An array over an open domain has no cells: reads return any value of its range, writes are ignored.
-A loop over an open domain is replaced by its possible effect: each cell and local that the loop writes keeps its value,
-or takes a value that an iteration from an arbitrary state writes. Cells that no iteration decreases, or none increases,
-are found first. Steps that leave a declared range are excluded.
+open (log length, number of records), budgets (elections, faults) and client settings. A domain is open if its size
+depends on them. An array over an open domain has no cells: reads return any value of its range, writes are ignored. A
+loop over an open domain is replaced by its possible effect: each cell and local that the loop writes keeps its value,
+or takes a value that an iteration from an arbitrary state writes. If no iteration decreases (or increases) a cell, the
+loop as a whole does not either. Steps that leave a declared range are excluded.
 
 The abstraction over-approximates the model: a property that holds in the abstraction holds in the model; a property
 that fails in the abstraction may still hold in the model.
@@ -50,8 +50,8 @@ def ends(place: FieldLayout) -> tuple[int | None, int | None]:
 
 @dataclass(frozen=True)
 class Round:
-    """One iteration of a loop. For each cell or local: the condition under which the iteration writes it, and the value
-    of the cell or local before and after the iteration."""
+    """One iteration of a loop: the condition under which the iteration writes each cell or local (`written`), and the
+    values of these cells and locals before (`begun`) and after the iteration (`after`)."""
 
     written: Mapping[Target, int]
     begun: Mapping[Target, Value]
@@ -86,7 +86,7 @@ class AbstractEvaluator(Evaluator):
     def act(
         self, before: Sequence[Value], function: Function | None, arguments: Sequence[Value]
     ) -> tuple[int, int, list[Value]]:
-        """As `Evaluator.act`; in one call, reads of one element of an array without cells all return the same value."""
+        """Do what `Evaluator.act` does, but first forget the values that were read from arrays without cells."""
         self.read = {}
         return super().act(before, function, arguments)
 
@@ -128,7 +128,7 @@ class AbstractEvaluator(Evaluator):
         return values[key]
 
     def _note_indices(self, place: FieldLayout, indices: Sequence[Value]) -> None:
-        """For an array without cells: note if an index of an axis of fixed size leaves its range; exclude no step."""
+        """For an array without cells, record a range error if an index leaves a fixed-size axis; exclude no step."""
         for index, size in zip(indices, place.sizes, strict=True):
             if size != OPEN:
                 super()._demand(self.arithmetic.within(self.number(index), 0, size - 1)[0])
@@ -157,7 +157,7 @@ class AbstractEvaluator(Evaluator):
         super().assign(variable, value)
 
     def _note(self, target: Target, condition: int) -> None:
-        """Within a loop, record that it writes `target` under `condition`. Locals of called functions do not count."""
+        """Within a loop, record that the loop writes `target` under `condition`; ignore locals of called functions."""
         if self.written is not None and (not isinstance(target, ir.Variable) or self.frame is self.looping):
             here = self.circuit.all([self.frame.entry, self.frame.branch, condition])
             self.written[target] = self.circuit.either(self.written.get(target, FALSE), here)
@@ -202,7 +202,7 @@ class AbstractEvaluator(Evaluator):
         return super().range(numbers)
 
     def _look_into(self, fold: ir.Fold) -> None:
-        """Record under which condition a fold leaves a declared range; a variable over an open domain has any value."""
+        """Record when a fold leaves a declared range; each variable over an open domain may be any element of it."""
         frame = self.frame
         values, branch, alive, read = frame.values, frame.branch, self.alive, self.read
         frame.values, self.read = dict(values), {}
@@ -264,7 +264,7 @@ class AbstractEvaluator(Evaluator):
             self._note(target, TRUE)
 
     def _leaves_everything(self, loop: ir.Loop) -> bool:
-        """Whether a loop changes nothing here: it does not return, and writes only arrays without cells."""
+        """Whether a loop only writes arrays without cells; if so, forget the values that were read from the arrays."""
         forgotten: set[str] = set()
         for node in visit([loop]):
             match node:
@@ -291,8 +291,8 @@ class AbstractEvaluator(Evaluator):
         *,
         keep: bool = False,
     ) -> Round:
-        """Execute one iteration, in which the `targets` (cells and locals that the loop writes) have arbitrary values
-        at first. Then restore the state before the loop, except range errors and (with `keep`) a return in the loop."""
+        """Execute one iteration of a loop from arbitrary values (within `bounds`) of the `targets`: cells and locals
+        that the loop writes. Then undo its effects, except range errors and (with `keep`) a return in the loop."""
         frame = self.frame
         self.read = {}
         self.error = before[-1]

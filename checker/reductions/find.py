@@ -2,20 +2,21 @@
 
 A sort is a domain, or several domains that share elements (checker/reductions/sorts.py). Two elements of a sort can be
 exchanged if no constant of the model names either of them, and if exchanging them maps the set of initial states to
-itself. The first condition makes the verdicts right, the second makes the count right: the sizes of the orbits of the
-visited states add up to the number of states without reduction.
+itself. The first condition keeps the verdicts correct. The second keeps the count of states correct: the sizes of the
+orbits of the visited states add up to the number of states without reduction.
 
-A cell is dead if it is written again before anything reads it. A search may set it to one value, because its own value
-decides nothing. All cells of a field are dead if nothing reads the field: no guard, no property, no index, no value of
-another cell, except values copied from one dead field to another. Or cells of a field are dead while another cell, the
-*guard cell*, has certain values: the text excludes these values wherever it reads the field, and each step that gives
-the guard cell another value writes the dead cells anew. For instance, `offset[r]` is dead while `role[r]` is OFFLINE,
-if every action that reads `offset[r]` requires another role, and every action that ends this role sets `offset[r]`.
+A cell is dead if it is written again before anything reads it. Its value has no influence, so a search may set it to a
+fixed value. All cells of a field are dead if nothing reads the field: no guard, no property, no index, no value of
+another cell, except values copied from one dead field to another. Or cells are dead while another cell, their *guard
+cell*, has certain values: if the field is read only under conditions that exclude these values, and each step that
+gives the guard cell another value also writes the dead cells. For instance, `offset[r]` is dead while `role[r]` is
+OFFLINE, if every action that reads `offset[r]` requires another role, and every action that ends this role sets
+`offset[r]`.
 
 Two states that differ only in dead cells satisfy the same properties and have the same steps, which lead to states that
 again differ only in dead cells: this is a bisimulation. So a path of a reduced search is a path of the model, step by
-step. A dead cell may not be used to compute a value that could leave its range, because leaving it is a violation. Only
-fairness differs: a step that changes only dead cells no longer changes the state.
+step. A dead cell may not be used to compute a value that could leave its range, because leaving a range is a violation.
+Only fairness differs: a step that changes only dead cells no longer changes the state.
 """
 
 from __future__ import annotations
@@ -53,8 +54,9 @@ def dead_cells(instance: Instance) -> tuple[Clearing, ...]:
 
 
 def _in_order(clearings: Sequence[Clearing], instance: Instance) -> Iterator[Clearing]:
-    """The clearings, ordered so that applying each once suffices: a clearing with a guard cell comes after the
-    clearings of the guard cell's field. Clearings of fields that guard each other in a circle are left out."""
+    """The clearings, in an order in which applying each once is enough: a clearing with a guard cell comes after those
+    of the guard cell's field. Clearings of fields that guard each other in a cycle, or depend on a cycle, are left out.
+    """
     fields = {layout.offset + cell: name for name, layout in instance.layouts.items() for cell in range(layout.count)}
     guards: dict[str, set[str]] = {}
     for clearing in clearings:
@@ -92,8 +94,8 @@ def _dead_in_states(reads: Reads, layout: FieldLayout, dead: set[str]) -> Iterat
 
 @dataclass(frozen=True)
 class Guard:
-    """A field (`layout`) and the field of its guard cells (`guard`). The indices of a cell's guard cell are the cell's
-    own indices at the positions `axes`."""
+    """A field (`layout`) and the field of its guard cells (`guard`). The guard cell of a cell has the indices that the
+    cell has at the positions `axes`."""
 
     reads: Reads
     layout: FieldLayout
@@ -106,8 +108,8 @@ class Guard:
         return frozenset(range(self.guard.low, self.guard.high + 1))
 
     def clearings(self, read: Sequence[Use]) -> Iterator[Clearing]:
-        """Yield, for each guard cell, the cells of the field that it guards, and its values while these cells are dead;
-        `read` are the places where the field is read."""
+        """Yield a clearing for each guard cell: the cells that it guards, and the values of the guard cell for which
+        these cells are dead. `read` are the places where the field `layout` is read."""
         values = self.values(read)
         where = f"{self.guard.name} is {' or '.join(map(self.guard.spell, sorted(values)))}"
         cells = list(enumerate(self.layout.indices(), self.layout.offset))
@@ -133,15 +135,15 @@ class Guard:
         return values
 
     def left(self, write: Use, uses: Sequence[Use], values: frozenset[int]) -> frozenset[int]:
-        """If `write` gives the guard cell a value outside `values`, and the action does not write the guarded cells
-        anew: the elements of `values` that the guard cell may have before the write. Otherwise the empty set."""
+        """Return the elements of `values` that the guard cell may have before `write`, if `write` can give it a value
+        outside `values` and the action does not also write all cells that it guards; otherwise the empty set."""
         if write.value is not None and write.value in values:
             return frozenset()
         before = write.facts.get((write.state, self.guard.name, write.indices), self.everything) & values
         return before if before and not any(self.is_anew(use, write) for use in uses) else frozenset()
 
     def is_anew(self, use: Use, write: Use) -> bool:
-        """Whether `use` writes all guarded cells of a guard cell, whenever `write` writes that guard cell."""
+        """Whether `use` writes all cells that a guard cell guards, whenever `write` writes this guard cell."""
         if not use.is_write or use.field != self.layout.name or len(set(use.indices)) < len(use.indices):
             return False
         if None in use.indices or tuple(use.indices[axis] for axis in self.axes) != write.indices:
@@ -162,11 +164,11 @@ MOST_PERMUTATIONS = 5040
 def reduction_of(
     instance: Instance, *, symmetry: bool = False, dead: bool = True, whole: str = ""
 ) -> tuple[Reduction | None, str]:
-    """The reduction of a search (None: none), and a reason for the report: why the search does not use the symmetric
-    domains that the model declares (empty if it uses them).
+    """Return the reduction for a search (None if it reduces nothing), and a reason for the report: why the search does
+    not use the symmetric domains that the model declares (empty if there is no such reason).
 
     With `symmetry`, all domains with exchangeable elements are used, otherwise only those declared symmetric. With
-    `dead`, dead cells are cleared. `whole` says why the search must visit every state (empty: it need not). Raises
+    `dead`, dead cells are cleared. `whole` says why the search must visit every state (empty if it need not). Raises
     LanguageError, UsageError.
     """
     permuted, says = _symmetry(instance, symmetry, whole)
@@ -285,7 +287,7 @@ def _blocks(instance: Instance, symmetry: Symmetry, number: int, sort: Sort) -> 
 
 
 def _small(blocks: list[Block]) -> list[Block]:
-    """The blocks; while they have more than MOST_PERMUTATIONS permutations, the largest block loses an element."""
+    """Shrink the largest blocks until at most MOST_PERMUTATIONS permutations remain, and return all blocks."""
     while prod(factorial(len(block.elements)) for block in blocks) > MOST_PERMUTATIONS:
         largest = max(range(len(blocks)), key=lambda number: len(blocks[number].elements))
         block = blocks[largest]

@@ -1,11 +1,11 @@
 """Folds over unordered pairs: `all(... for a in range(n) for b in range(n) if a < b ...)`.
 
-Out: the comparisons `a < b` that serve only to visit each pair once: the rest of the fold is the same with `a` and `b`
-     exchanged. A reduced kernel evaluates such a comparison as `a != b`, which does not order elements.
+Out: the comparisons `a < b` that serve only to visit each pair once: the rest of the fold is the same when `a` and `b`
+     are exchanged. A kernel compiled for a reduced search evaluates `a != b` instead, which does not order elements.
 
-"The same" means that the normal forms are equal. In a normal form, a call of a helper that is one expression is
-replaced by that expression; the operands of `==` and `!=` are sorted; those of `and` and `or` are sorted where only the
-truth of the result counts (`2 and 3` is 3, and `3 and 2` is 2); and variables of the fold have numbers for names.
+"The same" means that the normal forms are equal. A normal form replaces a call of a helper that is one expression by
+that expression; sorts the operands of `==` and `!=`; sorts the operands of `and` and `or` where only the truth of the
+result counts (`2 and 3` is 3, but `3 and 2` is 2); and names the variables of the fold by numbers.
 """
 
 from __future__ import annotations
@@ -122,9 +122,9 @@ class _Normalization:
     def several(
         self, kind: type[ir.Node], parts: Iterable[ir.Expression], forms: Forms, *, as_truth: bool
     ) -> tuple[Any, ...]:
-        """The normal form of an `and` or `or` of these parts. A part that has the same operator, or
-        that calls a helper whose body has the same operator, is replaced by the operands of that operator. With
-        `as_truth`, all operands are sorted."""
+        """Return the normal form of `parts`, joined by `and` or `or` (`kind`). A part that uses the same operator, or
+        calls a helper whose body does, is replaced by the operands of that operator. With `as_truth`, only the truth of
+        the result counts, so all operands are sorted."""
         operands: list[Any] = []
         for part in parts:
             form = self.form(part, forms, as_truth=as_truth)

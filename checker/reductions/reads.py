@@ -97,7 +97,7 @@ class Reads:
         return self._known[routine]
 
     def count(self, index: Index) -> int:
-        """The number of iterations, if `index` is a loop over 0, 1, 2, ... to a known end; otherwise 0."""
+        """Return the number of iterations if `index` is a loop that starts at 0 and has a known end; otherwise 0."""
         if not isinstance(index, ir.Loop) or self.determined.number(index.range.first) != 0:
             return 0
         return max(0, self.determined.number(index.range.end) or 0)
@@ -167,8 +167,8 @@ class _Reading:
     def alternatives(
         self, options: Sequence[tuple[ir.Expression, Callable[[], bool | None]]], otherwise: Callable[[], bool | None]
     ) -> bool:
-        """Go through each option (a condition and its code), with the facts that its condition is true and all earlier
-        conditions are false, and through `otherwise`; return whether every option ends the function."""
+        """Go through the code of each option (a condition and its code), with the facts that its condition is true and
+        all earlier conditions are false; then through `otherwise`. Return whether all of them end the function."""
         facts, ended = self.facts, True
         for condition, read in options:
             self.expression(condition)
@@ -204,8 +204,8 @@ class _Reading:
             self.expression(operand)
 
     def expression(self, expression: ir.Expression, into: str | None = None) -> None:
-        """Go through an expression. If `into` is given, the value is only copied to a cell of that field; otherwise it
-        may be used in any way."""
+        """Go through an expression. If `into` names a field, the value is only copied to a cell of that field; without
+        `into`, the value may be used in any way."""
         facts = self.facts
         match expression:
             case ir.And(parts) | ir.Or(parts):
@@ -266,7 +266,7 @@ class _Reading:
         self.written |= call.routine.writes
 
     def given(self, call: ir.Call) -> Names:
-        """For each parameter of the called function, what the call passes if it is an index or a state; else None."""
+        """Map each parameter of the called function to the origin of the passed argument, which `index` returns."""
         return dict(zip(call.routine.parameters, map(self.index, call.arguments), strict=True))
 
     def held_by(self, into: str | None, field: str) -> str | None:
@@ -277,7 +277,7 @@ class _Reading:
         return into
 
     def sign(self, total: ir.Sum) -> int:
-        """1 if a sum adds all terms after its first, -1 if it subtracts all; 0 if neither, or a term may be below 0."""
+        """1 if all terms after the first are added, -1 if all are subtracted; 0 if mixed, or if one may be negative."""
         terms = total.terms[1:]
         signs = {-1 if term.is_subtracted else 1 for term in terms}
         numbers = [self.determined.number(term.value) for term in terms]
@@ -293,7 +293,7 @@ class _Reading:
         return self.names.get(cell.state, cell.state), cell.field, tuple(map(self.index, cell.indices))
 
     def index(self, expression: ir.Expression) -> Any:
-        """Where an index or an argument comes from: a variable, a loop, a state of the caller; None: anything else."""
+        """The origin of an index or an argument: a variable, a loop, or a state of the caller; None for any other."""
         match expression:
             case ir.Local(variable):
                 return self.names.get(variable, variable)

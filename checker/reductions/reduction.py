@@ -1,9 +1,9 @@
-"""How a search visits fewer states: what its kernel does with each successor, as plain data.
+"""The reduction of a search, as plain data: what the kernel does with each successor so that fewer states are kept.
 
 In:  what checker/reductions/find.py finds: the blocks of elements that can be exchanged, and the dead cells.
 Out: a `Reduction`, which belongs to a kernel (checker/compile/kernel.py) and can be sent to another machine. It has
-     `Clearing`s, that is cells that the search sets to a fixed value in every state that it keeps; and a `Symmetry`,
-     the group of permutations of elements, of which the search keeps one state per orbit. The group has every
+     `Clearing`s, which are cells that the search sets to a fixed value while they are dead; and a `Symmetry`, which is
+     a group of permutations of elements. The search keeps one state per orbit of this group. The group has every
      combination of permutations of the blocks.
 """
 
@@ -26,7 +26,7 @@ from isrcheck.models.run import Cells
 
 @dataclass(frozen=True)
 class Clearing:
-    """Cells of a field that a search sets to one value: always, or while a guard cell has some values."""
+    """Dead cells of a field, which a search sets to fixed values, always or while a guard cell has one of `values`."""
 
     field: str
     cells: tuple[tuple[int, int], ...]
@@ -48,8 +48,8 @@ Place = tuple[str, int, int]
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell: its field, its position in the state, its indices, and the sorts to which each index (`axes`) and the
-    value belong, by number; None for an index or value that is no element of a sort."""
+    """One cell of a state: its field, its position in the state, its indices, and the number of the sort of each index
+    (`axes`) and of the value; None instead of the number for an index or value that belongs to no symmetric sort."""
 
     field: str
     position: int
@@ -60,7 +60,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Block:
-    """A set of elements of one sort, any two of which can be exchanged; in ascending order."""
+    """Elements of one sort, any two of which can be exchanged; `elements` is in ascending order."""
 
     sort: int
     name: str
@@ -121,7 +121,7 @@ class Symmetry:
         return tuple(after)
 
     def rows_permuted(self, rows: NDArray[np.int64], images: Permutation) -> NDArray[np.int64]:
-        """As `permuted`, for several states, one per row."""
+        """The states (one per row) that result when a permutation replaces each element in `rows` by its image."""
         places, tables = self._tables([images])
         after = np.empty_like(rows)
         for cell in self.cells:
@@ -146,7 +146,7 @@ class Symmetry:
 
     @cached_property
     def tables(self) -> tuple[NDArray[np.int64], list[NDArray[np.int64]]]:
-        """What `_tables` returns for all permutations."""
+        """For all permutations, the new position of each cell and the image of each element (see `_tables`)."""
         return self._tables(self.permutations)
 
     def _tables(self, several: Sequence[Permutation]) -> tuple[NDArray[np.int64], list[NDArray[np.int64]]]:
@@ -194,7 +194,7 @@ def followed_by(first: Permutation, second: Permutation) -> Permutation:
 
 @dataclass(frozen=True)
 class Reduction:
-    """What a kernel does with each successor: it clears dead cells, and then takes the state's least permutation."""
+    """What a kernel does with each successor: it clears dead cells, and then takes the least state of the orbit."""
 
     symmetry: Symmetry | None = None
     dead: tuple[Clearing, ...] = ()
@@ -223,7 +223,7 @@ class Reduction:
         return replace(self, dead=tuple(one for one in self.dead if (one.field, one.where) in chosen))
 
     def worthwhile(self, states: NDArray[np.int64]) -> Reduction:
-        """This reduction, with only those of its clearings that make some of these states (one per row) equal."""
+        """This reduction, without clearings that do not lower the number of distinct `states` (one state per row)."""
         # One number identifies a state: a sum of its cells with random weights.
         weights = np.random.default_rng(0).integers(1 << 62, size=states.shape[1])
 

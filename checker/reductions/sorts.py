@@ -10,19 +10,19 @@ domains share one sort if elements of one are compared with elements of the othe
 A permutation of the elements of a sort maps steps to steps, and keeps the truth of properties, under two conditions:
 every operation on values of the sort is ==, !=, use as an index, assignment, a call, or a fold or loop over the whole
 domain; and the order of a loop's iterations does not matter. By induction over the nodes, each expression then has the
-permuted value in the permuted state. Settings are known, so a branch that they exclude is skipped. If elements are
-compared with a constant, only permutations that keep the constant count; every permutation keeps NONE.
+permuted value in the permuted state. Branches that the settings exclude are not analysed. If the model compares an
+element with a constant, permutations must map this constant to itself; every permutation maps NONE to itself.
 
-The order of a loop's iterations does not matter if one of these is true for each field that the body writes, and
-likewise for each local that outlives the loop: all uses of the field have the loop's variable itself as the same index,
-so no two iterations share a cell; or the field is only written, always with one value that is the same in all
-iterations; or it is only added to, always with the same sign, so that the order decides neither its final value nor
-whether it leaves its range.
+The order of a loop's iterations does not matter if each field that the body writes satisfies one of three conditions:
+all uses of the field have the loop's variable itself as the same index, so no two iterations share a cell; the field is
+only written, always with one value that is the same in all iterations; or the body only adds to the field, always with
+the same sign, so that the order decides neither the final value nor whether the field leaves its range. A local
+variable that outlives the loop must satisfy a similar condition (`_is_commutative`).
 
-A permutation maps a step that leaves a declared range to such a step, with one exception: a fold stops at the first
-element that decides it, so the elements' order decides whether an index of a later element leaves its range. A reduced
-kernel evaluates such folds to the end (checker/compile/ranges.py); if the search then reports that a range is left, it
-is repeated without reduction. A `require` in a loop would be another exception, and is refused.
+If a step leaves a declared range, the permuted step also leaves it, with one exception: a fold stops at the first
+element that decides its result, so the order of the elements decides whether a later index leaves its range. A reduced
+kernel evaluates such folds to the end (checker/compile/ranges.py); if the search then reports that a range is left, the
+search is repeated without reduction. A `require` in a loop, which also stops early, counts as distinguishing elements.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ from isrcheck.models.language.model import Instance
 class Node:
     """A set of expressions, variables, fields and domains whose values have one sort; `join` unites two sets.
 
-    `fixed` are the elements that a constant names. `faults` are functions that return a reason why the model
-    distinguishes elements, the first reason first. `ranges` are the loops over elements: first, end, and place.
+    `fixed` has the elements that constants of the model name. `faults` are functions, each of which returns a reason
+    why the model distinguishes elements. `ranges` has the first number, end and place of each loop over elements.
     """
 
     domains: set[type[Domain]] = field(default_factory=set)
@@ -114,8 +114,8 @@ def _is_sum(those: Sequence[Use]) -> bool:
 
 
 def _is_commutative(local: ir.Variable, loop: ir.Loop) -> bool:
-    """Whether a loop's body changes a local in exactly one of these ways, and does not read it anywhere else: adding to
-    the local, lowering the local (`x = min(x, e)`), raising it, or assigning one constant."""
+    """Whether a loop's body changes a local variable only by adding to it, only by lowering it (`x = min(x, e)`), only
+    by raising it, or only by assigning one constant, and does not read the variable for any other purpose."""
     ways: list[Any] = []
     reads = 0
     for node in visit(loop.body):
@@ -194,19 +194,19 @@ class Sorts:
         return self.domains.setdefault(domain, Node({domain}))
 
     def over_configured_ranges(self, chosen: Iterable[Sort]) -> list[ir.Generator]:
-        """The comprehensions over elements of these sorts whose range has an end that is no constant, size or bound."""
+        """The comprehensions over elements of these sorts with a range limit that is not a constant, size or bound."""
         domains = {domain for one in chosen for domain in one.domains}
         return [one for one, node in self.generators.items() if node.root().domains & domains]
 
     def is_written(self, end: ir.Expression) -> bool:
-        """Whether the end of a range is a constant, the size of a domain, or a bound, which a kernel knows."""
+        """Whether a kernel knows this limit of a range: it is a constant, the size of a domain, or a bound."""
         match end:
             case ir.Setting(entry):
                 return self.instance.model.entries[entry].is_bound
         return isinstance(end, ir.Constant | ir.Size)
 
     def routine(self, routine: ir.Routine) -> _Reading:
-        """Go through a routine, once, and return what was read: the nodes of the routine's variables and result."""
+        """Analyse a routine, at most once, and return the analysis: the nodes of the routine's variables and result."""
         if routine not in self.routines:
             self.routines[routine] = reading = _Reading(self, routine)
             reading.block(routine.body)
@@ -267,13 +267,13 @@ class _Reading:
         self.locals = {one: Node() for one in routine.arguments if one.role is ir.Role.NUMBER}
 
     def fault(self, value: Value, span: ir.Span, text: str) -> None:
-        """Record the reason `text` (with {} for the expression) why the model distinguishes elements of a sort."""
+        """Record `text` as a reason why the model distinguishes elements of a sort; {} becomes the source text."""
         if isinstance(value, Node):
             name = self.routine.name
             value.root().faults.append(lambda: f"{span.place}: in {name}: {text.replace('{}', f'`{span.shown}`')}")
 
     def unify(self, left: Value, right: Value, span: ir.Span) -> None:
-        """Record that two values have one sort: they are compared, or one is stored where the other is read."""
+        """Record that two values have one sort, because the model compares them or assigns one to the other."""
         if isinstance(left, Node) and isinstance(right, Node):
             left.join(right)
         elif isinstance(left, int) and isinstance(right, Node):

@@ -1,20 +1,20 @@
 """The files of a report for build servers and test runners: junit.xml, results.sarif, test_regressions.py.
 
 junit.xml has a suite for each search, with a test for each of its properties and one for the search itself, in the
-format of Ant's schema, which Jenkins and GitLab read. A VIOLATED property is a failure, with its trace as the text. An
+format of Ant's schema, which Jenkins and GitLab read. A VIOLATED property is a failure; its text shows the trace. An
 UNDECIDED property, or a property whose requested proof failed, is an error. A property that is PERMITTED, not
-applicable or not reached, or that fails as recorded in the matrix, is skipped with its verdict as the message: it
-neither breaks a build nor looks as if it had passed. If `check` exits with 0, no test fails; otherwise at least one
-test fails.
+applicable or not reached, or that fails as recorded in the matrix, is a skipped test with the verdict as its message:
+the test neither breaks a build nor looks as if it had passed. If `check` exits with 0, no test fails; otherwise at
+least one test fails.
 
 results.sarif has a result for each property that fails or is undecided, in SARIF 2.1.0. The location of a result is the
-property's function; its code flow visits the functions of the actions that lead to the failure. VIOLATED has the level
-error, PERMITTED the level note, and UNDECIDED the kind open. A failure that is recorded in models/verdicts.toml is
-suppressed, with the record as justification. A property that holds has no result.
+property's function; the code flow of a result visits the functions of the actions that lead to the failure. VIOLATED
+has the level error, PERMITTED has the level note, and UNDECIDED has the kind open. A failure that is recorded in
+models/verdicts.toml is suppressed, with the record as justification. A property that holds has no result.
 
-test_regressions.py has a pytest test for each violation. It fails while the model allows its counterexample, and passes
-when the repaired model excludes the counterexample. For the matrix, a recorded failure must stay possible. Names from
-models appear in the file only as string literals.
+test_regressions.py has a pytest test for each violation. The test fails while the model allows the counterexample, and
+passes when the repaired model excludes the counterexample. For the matrix, the test of a failure that is recorded in
+models/verdicts.toml passes while the failure is possible. The file has names from models only as string literals.
 """
 
 from __future__ import annotations
@@ -277,7 +277,7 @@ def _flow(trace_file: TraceFile) -> dict[str, Any]:
 
 
 def _location(model: Model, function: Function | Callable[..., Any] | None, text: str = "") -> dict[str, Any]:
-    """Return the SARIF location of a function (None: of the model's first line), with a message `text`."""
+    """Return the SARIF location of `function` (of the model's first line, if None), with the message `text`."""
     name, path, number = "", model.path, 1
     if isinstance(function, Function):
         name, path, number = function.name, function.path, function.line

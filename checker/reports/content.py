@@ -78,7 +78,7 @@ class PropertyResult:
 
     @property
     def shown(self) -> tuple[TraceFile, ...]:
-        """The traces that show this verdict; `traces` can also show a permitted failure in addition to a violation."""
+        """The traces that show this verdict. If it is VIOLATED, `traces` may also include a permitted failure."""
         return tuple(trace_file for trace_file in self.traces if trace_file.trace.verdict == self.verdict.word.value)
 
 
@@ -185,7 +185,7 @@ class ReportContent:
 
     @property
     def gravest(self) -> Word | None:
-        """The gravest verdict that models/verdicts.toml does not expect; None if it expects every verdict."""
+        """The gravest verdict, leaving out failures that models/verdicts.toml expects; None if no verdict remains."""
         words = {result.verdict.word for search in self.searches for result in search.judged if not result.is_recorded}
         return next((word for word in Word if word in words), None)
 

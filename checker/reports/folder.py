@@ -34,9 +34,9 @@ REPORT = MarkedFolder("report", version=1, option="--report DIR", ours=OURS, fol
 
 
 def begin(options: Options) -> str:
-    """Write a report which says that `check` has not finished; returns an empty text. Raises UsageError if the folder
-    has files that isrcheck did not write, or if the folder cannot be written. But if only disk space is missing, and
-    the command can answer without a report, returns the reason why there will be no report."""
+    """Write a report which says that `check` has not finished. Returns an empty text; or, if the disk or a quota is
+    full and the command can answer without a report, the reason why there will be no report. Raises UsageError if the
+    folder has files that isrcheck did not write, or if it cannot be written for another reason."""
     folder = options.own["report"]
     try:
         REPORT.refuse_strangers(folder)

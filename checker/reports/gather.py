@@ -222,8 +222,8 @@ def _of_sweep(result: SweepTable, *, strict: bool) -> ReportContent:
 
 
 def _of_cluster(result: Doctored) -> ReportContent:
-    """The report on a cluster: answers with the same case (settings of topics) and headline share a row and a search.
-    The first search has all traces."""
+    """Return the report on a cluster. Answers with the same case (settings of topics) and the same headline are shown
+    as one row of the table and counted as one search. The traces of all answers belong to the first search."""
     traces = tuple(TraceFile(path, read(path), shows) for path, shows in result.files.items())
     searches: list[SearchReport] = []
     cells = []

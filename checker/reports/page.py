@@ -59,7 +59,7 @@ LOOKS = {
 
 
 def page(report: ReportContent, when: str) -> Page:
-    """Return the page of a report, with the time of writing `when`; without scripts, as build servers remove them."""
+    """Return the HTML page of a report, written at time `when`; it has no scripts, as build servers remove them."""
     content: list[Content] = [
         element("h1", report.heading),
         element("p", element("code", report.command), class_="quiet"),
@@ -286,7 +286,7 @@ LETTER = 7.3
 
 @dataclass(frozen=True)
 class Bar:
-    """A horizontal bar of a plot, with `name` left of it, `says` right of it; `part` of its `value` is drawn darker."""
+    """A bar of a plot, of length `value`, between texts `name` (left) and `says` (right); `part` of it is darker."""
 
     name: str
     value: float
@@ -323,7 +323,7 @@ def short(value: float) -> str:
 
 
 def line(says: str, values: Sequence[float], *, is_log: bool = False) -> Element:
-    """Draw a line through values[depth] over depth; a logarithmic plot leaves zeros out. `says` describes the plot."""
+    """Draw a line plot of one value per depth, from 0; a logarithmic plot omits zeros. `says` describes the plot."""
     marks = log_ticks(max(values, default=1)) if is_log else ticks(max(values, default=1))
     width, height = WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM
     last = max(len(values) - 1, 1)

@@ -1,15 +1,15 @@
 """The cache: compiled kernels and proofs, in files whose names contain a digest of everything they depend on.
 
-A cache file has the path `cache_folder() / KIND / NAME`. Its content is returned only if it is complete and was written
-under this name.
+A cache file has the path `cache_folder() / KIND / NAME`. `kept` returns the content of the file only if it is complete
+and was written for the same KIND and NAME.
 
 Compiled kernels are run as native code. Therefore a file is read only if the file and its folders belong to this user
 and nobody else can write to them. A file is opened before its owner is checked, so the checked file is the file that
 is read.
 
-The digest of the checker (`engine_digest`) is SHA-256 over the source of every module that a result can depend on, and
-over the version SEMANTICS. It includes all modules of the checker and of the modelling language, so that no module
-is forgotten. It leaves out the models that come with isrcheck, since each model has a digest of its own.
+The digest of the checker (`engine_digest`) is SHA-256 over `SEMANTICS`, a version number, and over the source of every
+module that a result can depend on. These are all modules of the checker and of the modelling language, so that no
+module is forgotten. The models that come with isrcheck are left out, since each model has a digest of its own.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def keep(path: Path, content: bytes) -> None:
 
 
 def kept_or_made(path: Path, make: Callable[[], bytes], is_whole: Callable[[], bool] = lambda: True) -> bytes:
-    """The content of a cache file, or else what `make` returns, written to the file if `is_whole()` and if possible."""
+    """The content of a cache file, or else the result of `make`, stored if possible and if `is_whole()` is true."""
     content = kept(path)
     if content is None:
         content = make()
@@ -117,7 +117,7 @@ def kept_or_made(path: Path, make: Callable[[], bytes], is_whole: Callable[[], b
 
 
 def _digest(path: Path, content: bytes) -> bytes:
-    """The digest of a file's name and content; because of the name, no content is accepted under another name."""
+    """The digest of a cache file's folder name, file name and content; a file under another name is thus rejected."""
     return hashlib.sha256(os.fsencode(f"{path.parent.name}/{path.name}") + b"\0" + content).digest()
 
 

@@ -1,5 +1,5 @@
-"""Limits of time and memory: those that the user sets, the budget of a whole command, and those of the symbolic engine;
-the memory of the machine, and the memory that this process uses.
+"""Limits of time and memory for a search, for a whole command and for the symbolic engine; and measurements of the
+memory of the machine and of this process.
 
 Stages that process states or queries check their limits themselves. Other Python code, such as the enumeration of a
 model's initial states, runs under `Budget.kept`: a system timer interrupts it periodically and checks the budget.
@@ -55,7 +55,7 @@ def _limits(root: Path) -> Iterator[int]:
 
 
 def _groups(root: Path) -> Iterator[tuple[str, str]]:
-    """For each cgroup hierarchy its kind and the group of this process in it, from lines such as `4:memory:/a/b`."""
+    """For each cgroup hierarchy of memory, its kind and this process's group, from lines such as `4:memory:/a/b`."""
     for line in _read(root / "proc/self/cgroup").splitlines():
         number, _, controllers_and_path = line.partition(":")
         controllers, _, path = controllers_and_path.partition(":")
@@ -112,8 +112,8 @@ SECONDS_FOR_A_CLUSTER = 60.0
 class Limits:
     """Limits of a search: `depth` in transitions, `memory` in bytes, `seconds` (None: no limit), and `threads`.
 
-    Results do not depend on `threads` unless a limit stops the search. If `deadlock` is false, a state without a step
-    is no violation.
+    Results do not depend on `threads` unless a limit stops the search. If `deadlock` is false, a state from which no
+    step is possible does not count as a violation.
     """
 
     depth: int | None = None
@@ -155,7 +155,7 @@ class Budget:
         return None if self.deadline == float("inf") else max(0.0, self.deadline - time.monotonic())
 
     def limits(self, limits: Limits) -> Limits:
-        """Limits like `limits`, for a stage of the command: with at most the seconds that the command has left."""
+        """A copy of `limits` for a stage of the command; its `seconds` are at most those that the command has left."""
         seconds = [seconds for seconds in (limits.seconds, self.left) if seconds is not None]
         return replace(limits, seconds=min(seconds, default=None))
 
@@ -168,9 +168,9 @@ class Budget:
 
     @contextmanager
     def kept(self) -> Iterator[None]:
-        """Check the budget every 0.1 s during a block of code that does not check it; raises Spent inside the block.
+        """Check the budget every 0.1 s while the block runs, and raise Spent inside the block if the budget is used up.
 
-        The memory of the block is the growth of the process since the block began.
+        The memory that is checked is the growth of the process since the block began.
         """
         if time.monotonic() > self.deadline + GRACE:
             raise Spent("seconds")
@@ -189,8 +189,8 @@ UNLIMITED = Budget(None, sys.maxsize)
 
 
 def _is_finalizing(frame: FrameType | None) -> bool:
-    """Whether a finalizer (`__del__`) is running. Python would only print an exception there, and go on; so the budget
-    is not checked there, and the timer fires again later."""
+    """Whether a finalizer (`__del__`) is running. The caller then waits for the next signal of the timer to check the
+    budget, because Python only prints an exception that a finalizer raises, and continues."""
     while frame is not None and frame.f_code.co_name != "__del__":
         frame = frame.f_back
     return frame is not None
@@ -198,8 +198,8 @@ def _is_finalizing(frame: FrameType | None) -> bool:
 
 @contextmanager
 def _timer(look: Any) -> Iterator[None]:
-    """Call `look` every 0.1 s during the block. In other threads than the main thread, which receive no signals, do
-    nothing. Blocks may be nested: after the inner block, the timer of the outer block continues."""
+    """Call `look` every 0.1 s during the block. Outside the main thread do nothing, because only the main thread
+    receives signals. Blocks may be nested: after the inner block, the timer of the outer block continues."""
     try:
         handler = signal.signal(signal.SIGALRM, look)
     except ValueError:
@@ -215,7 +215,7 @@ def _timer(look: Any) -> Iterator[None]:
 
 
 class DeferredInterrupts:
-    """Delays Ctrl-C in a `deferred` block until the block calls `look`, at a point where its data are consistent.
+    """Delays Ctrl-C in a `deferred` block until the program calls `look`, at a point where the data are consistent.
 
     A second Ctrl-C takes effect at once, wherever the program is (`is_at_once`).
     """
@@ -226,7 +226,7 @@ class DeferredInterrupts:
         self._handler: object = None
 
     def look(self) -> None:
-        """If Ctrl-C was delayed, call the signal handler that was set before the block, and raise KeyboardInterrupt."""
+        """If Ctrl-C was delayed, call the signal handler that `deferred` replaced, and raise KeyboardInterrupt."""
         if self.is_pending:
             self._pass_on(signal.SIGINT, None)
 
@@ -289,8 +289,8 @@ class UndecidedError(Exception):
 class Memory:
     """The memory limit of the symbolic engine, in bytes above the memory in use when the limit is set.
 
-    Z3's own hard limit can end the process, and its soft limit looks like an interrupt. Therefore isrcheck measures the
-    memory of the whole process, which includes Python's.
+    isrcheck itself measures the memory of the whole process, including the memory of Python. It sets no limit in Z3,
+    because Z3's hard limit can end the process, and Z3's soft limit looks like an interrupt.
     """
 
     most = float("inf")
@@ -318,13 +318,13 @@ class Memory:
 
 
 class Interrupts:
-    """A list of the user's interrupts so far: Python can lose the exception that Ctrl-C raises, but not this list."""
+    """Holds a list of the user's interrupts, `seen`, because Python can lose the exception that Ctrl-C raises."""
 
     seen: Sequence[int] = ()
 
     @classmethod
     def listen(cls, interrupts: Sequence[int]) -> None:
-        """Use `interrupts` as this list: Ctrl-C was pressed if the list has an entry."""
+        """Use `interrupts` as the list `seen`; the caller's signal handler adds an entry to it at each interrupt."""
         cls.seen = interrupts
 
 

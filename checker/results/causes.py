@@ -52,7 +52,7 @@ class DistinctCauses:
 
     @property
     def reach(self) -> str:
-        """What is known about further causes, as a line of a report."""
+        """Whether there may be further causes, and how far the search for causes went, as the end of a line."""
         if self.stopped is not None:
             return f"UNDECIDED whether there are more: {WHY_STOPPED[self.stopped]}"
         if len(self.found) == self.asked:

@@ -20,8 +20,8 @@ from isrcheck.models.run import Cells
 class StepPath:
     """A path: the position of its initial state, and the numbers of its steps.
 
-    If the path shows an endless behaviour, its last state equals its state after `loop` steps. The steps between these
-    two states are repeated for ever; without such steps, the behaviour stays in the last state.
+    If the path shows an endless behaviour, its last state equals its state after `loop` steps, and the steps between
+    these two states are repeated for ever. If `loop` is the number of all steps, the behaviour stays in the last state.
     """
 
     initial: int
@@ -41,7 +41,7 @@ class StepPath:
 
 @dataclass
 class Finding:
-    """How many states or transitions with some result a search found, and the path to the first of them."""
+    """The number of states or transitions that have one kind of result, and the path to the first of them."""
 
     count: int = 0
     path: StepPath | None = None
@@ -52,14 +52,14 @@ class Findings:
     """What a search found about one property.
 
     For `always`, `found` counts violations and `permitted` counts permitted failures; for `sometimes`, `found` counts
-    the states in which the property is true. `erred` counts states or steps in which evaluating the property leaves a
-    declared range, so that it has no result; for `in_range` it counts steps that leave a declared range. With
+    the states in which the property is true. `erred` counts states or steps in which the property has no result because
+    its evaluation leaves a declared range; for `in_range`, `erred` counts the steps that leave a declared range. With
     `count_all` the counts cover the whole search, otherwise the levels up to the level that decided the property.
 
     For `always_possible`, `found` counts stuck states, from which no path leads to a state in which the property is
-    true; `permitted` counts stuck states in which the failure is permitted. For a liveness property, `found` and
-    `permitted` count the states that can be repeated for ever by a behaviour that violates the property. `unjudged`
-    says why there is no result.
+    true; `permitted` counts stuck states in which the failure is permitted. For a liveness property, `found` counts the
+    states that a violating behaviour can repeat for ever; `permitted` counts the same for permitted failures. If the
+    property has no verdict, `unjudged` says why.
     """
 
     found: Finding = field(default_factory=Finding)
@@ -139,12 +139,12 @@ class Exploration:
 
     @property
     def exhausted(self) -> bool:
-        """Whether the search visited every reachable state, and evaluated the properties in it."""
+        """Whether the search visited every reachable state, and evaluated the properties in each of these states."""
         return self.stopped is None and self.frontier == 0
 
     @property
     def is_complete(self) -> bool:
-        """Whether the search did everything that was requested: it reached its depth or the end of the state space."""
+        """Whether the search ended as requested: at its depth, with all states visited, or all properties decided."""
         return self.stopped in (None, "decided")
 
 
@@ -168,7 +168,7 @@ class BmcResult:
 
     @property
     def is_complete(self) -> bool:
-        """Whether every requested depth was checked."""
+        """Whether every requested depth was checked, or all properties were decided at a smaller depth."""
         return self.stopped in (None, "decided")
 
 

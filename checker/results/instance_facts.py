@@ -84,7 +84,7 @@ def faults_of(instance: Instance) -> dict[str, int]:
 
 
 def faults_line(*instances: Instance) -> str:
-    """Return the faults that instances of one model consider, with their budgets, and then the faults with budget 0."""
+    """Return one line: the faults that instances of one model have, with budgets; then the other possible faults."""
     budgets = [faults_of(instance) for instance in instances]
     if not budgets[0]:
         return "the model declares none"
@@ -105,10 +105,10 @@ def faults_line(*instances: Instance) -> str:
 
 
 def command_to_show(target: str, instance: Instance, prop: Property, depth: int | None) -> str:
-    """Return the command that repeats a search as far as is needed to show that `prop` fails at this depth.
+    """Return the command that repeats a search as far as is needed to show that `prop` fails at `depth`.
 
-    The search goes to this depth. For a deadlock it goes one step further, because states at the last depth are not
-    expanded. For stuck states and loops it is complete, because no other search finds them.
+    The search normally goes to `depth`. To show a deadlock, it goes one step further, because states at the last depth
+    are not expanded. To show stuck states or loops, it has no bound, because only a complete search finds them.
     """
     if prop is DEADLOCK and depth is not None:
         depth += 1
@@ -147,7 +147,7 @@ def disabled_actions(instance: Instance) -> frozenset[int]:
 
 
 def _false_from_the_start(instance: Instance, routine: ir.Routine) -> Iterator[ir.Expression]:
-    """Yield the guards of an action that read only the state (no argument) and are false in every initial state."""
+    """Yield each guard of an action that reads no argument of the action and is false in every initial state."""
     (state,) = routine.states
     for statement in routine.body:
         if not isinstance(statement, ir.Require) or variables(statement.condition) - {state}:

@@ -4,11 +4,11 @@ In:  the number of properties that the model declares.
 Out: `KernelResults`, for running a kernel; byte offsets, for building its code.
 
 The array is a table with three columns: a count, and the first state and step that were counted. Each property has a
-row for each kind of result (`EntryKind`), and then the same rows again for successors outside the model's constraint,
-in which properties are evaluated although the search does not keep them. The implicit property `deadlock` follows the
-declared properties, which have the numbers from 0 on. After the properties come three rows: for steps that leave a
-declared range; for steps that lead outside the constraint; and for the status, which is the state at which the kernel
-stopped, the number of successors that it made, and whether the model left a declared range at this state.
+row for each kind of result (`EntryKind`), and then as many rows again for successors outside the model's constraint:
+the search does not keep these successors, but the kernel evaluates properties in them. The declared properties are
+numbered from 0, and the implicit property `deadlock` follows them. Three rows end the table: one for steps that leave
+a declared range, one for steps that lead outside the constraint, and the status row. Its columns are the state at which
+the kernel stopped, the number of successors, and whether the model left a declared range at this state.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ PREMISE = 4
 
 
 def judgement(kind: EntryKind) -> int:
-    """For a property that needs every reachable state, the number that a kernel writes for a state with this kind of
-    result. For a state without a result, a kernel writes 0."""
+    """The number that marks a state with this kind of result; 0 marks a state without a result. A kernel writes such
+    marks only for properties that need a search of every reachable state."""
     return 1 + kind
 
 
@@ -110,7 +110,7 @@ class KernelResults:
 
     @property
     def next_state(self) -> int:
-        """The number of the state at which the kernel stopped, and must continue."""
+        """The number of the state at which the kernel stopped, and at which its next call must begin."""
         return int(self._status[0])
 
     @property
@@ -139,7 +139,7 @@ class KernelResults:
         return sum(entry.count for entry in self.entries(number, kind))
 
     def first_found(self, numbers: NDArray[np.int64]) -> int | None:
-        """The lowest number of a state with a FOUND result for a property in `numbers`; None without such a state."""
+        """The number of the first state with a FOUND result for a property in `numbers`; None if no state has one."""
         rows = self._table[2 * KINDS * numbers + EntryKind.FOUND]
         states = rows[rows[:, 0] > 0, 1]
         return int(states.min()) if len(states) else None
@@ -162,7 +162,7 @@ class KernelResults:
         self._table[_row(number, kind)] = entry.count, entry.state, entry.step
 
     def mark_at(self, number: int, address: int) -> None:
-        """Let the kernel write its result for property `number` in each state (`judgement`) to bytes at `address`."""
+        """Let the kernel write a byte per state, the result of property `number` (`judgement`), from `address` on."""
         self._table[_row(number, EntryKind.FOUND), 1] = address
 
     @property
@@ -172,7 +172,7 @@ class KernelResults:
 
     @property
     def errors(self) -> list[Entry]:
-        """The rows that count where a declared range was left: one per property (also `deadlock`), one for steps."""
+        """The rows of range errors: two for each property (also `deadlock`), as in `entries`, and one for steps."""
         return [*map(self._entry, range(EntryKind.ERRED, self._of_steps, KINDS)), self.erring_steps]
 
     @property
@@ -199,7 +199,7 @@ class KernelResults:
     def add(self, other: KernelResults, number_of: Callable[[int], int]) -> None:
         """Add the counts of `other`; `number_of` maps the number of a state in `other` to its number in `self`.
 
-        For a result that both have, the first state is the state with the smaller number.
+        If both have counted a kind of result, its first state becomes the state with the smaller number in `self`.
         """
         for row in np.flatnonzero(other._table[:-1, 0]):
             own, further = self._entry(row), other._entry(row)

@@ -1,6 +1,6 @@
 """The results of the prover, as plain values.
 
-Out: for each property a `Proof`, or an `Attempt` with the counterexample to induction that prevents it.
+Out: for each property a `Proof`, or an `Attempt`: a failed attempt, with a counterexample to induction if there is one.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from isrcheck.models.language.model import Property, Step
 class CounterexampleToInduction:
     """A state in which all hypotheses hold, a step, and the state after the step, in which the property `claim` fails.
 
-    `says` describes the step in words. If the counterexample comes from the unbounded abstraction, `step` is None, and
-    cells that the abstraction lacks are None.
+    `says` describes the step in words. `step` is None if evaluating a property leaves a declared range, and in every
+    counterexample from the unbounded abstraction; there, cells that the abstraction lacks are None, too.
     """
 
     claim: str
@@ -31,9 +31,9 @@ class Proof:
     """A proof that a property holds at every depth.
 
     `lemmas` names the lemmas and the other properties that the proof uses. If `every_length`, the proof covers all
-    values of the bounds that are declared open (checker/proofs/unbounded_abstraction.py). `steps` is the k of a
-    k-induction; for k > 1, the induction considers only paths that visit no state twice. Every proof assumes that steps
-    stay in range: `premise` is the proof of this assumption, or None if an exhaustive search has shown it.
+    values of the open configuration entries (checker/proofs/unbounded_abstraction.py). `steps` is the k of a
+    k-induction; for k > 1, the induction considers only paths that visit no state twice. Every proof assumes that no
+    step leaves a declared range: `premise` is the proof of this assumption, or None if exhaustive search showed it.
     """
 
     prop: Property

@@ -1,4 +1,4 @@
-"""The results of one search: its verdicts, what further engines add to them, and everything as text and as an object.
+"""The results of one search (verdicts, trace files, results of further engines), as text and as a JSON object.
 
 In:  an `Exploration` or a `BmcResult` with its verdicts and trace files; a `Part` from each further engine (Z3, Spark,
      proofs, ...).
@@ -53,7 +53,7 @@ class Part:
 
     @property
     def lost(self) -> str:
-        """The message about a failure of the engine that cost part of the results; empty if the engine did not fail."""
+        """The message about a failure that cost the engine part of its results; empty if there was no failure."""
         return ""
 
     @property
@@ -63,7 +63,7 @@ class Part:
 
     @property
     def leaves_open(self) -> bool:
-        """Whether this part makes a run UNDECIDED that would pass without it."""
+        """Whether a run that would pass without this part becomes UNDECIDED because of this part."""
         return False
 
     def lines(self, run: Run, /) -> list[str]:
@@ -106,7 +106,7 @@ class Run:
     """The parts of further engines, in the order in which they ran."""
 
     def part(self, kind: type[PartKind]) -> PartKind | None:
-        """The part of this class, which one of the further engines added; None if that engine did not run."""
+        """The part of the class `kind`; None if the engine that adds such a part did not run."""
         return next((part for part in self.parts if isinstance(part, kind)), None)
 
     @property
@@ -328,7 +328,7 @@ def _explored(run: Run) -> list[str]:
 
 
 def verdict_line(run: Run) -> str:
-    """Return the overall verdict of a run as one line, with the properties or the reason behind it."""
+    """Return one line: the overall verdict of a run, and the properties or the reason that explain this verdict."""
     exploration = run.exploration
     failing = [v for v in run.verdicts if v.word is run.word and v.prop.kind is not Kind.SOMETIMES]
     names = ", ".join(f"{v.prop.name} at step {v.depth}" for v in failing if v.depth is not None)

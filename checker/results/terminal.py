@@ -35,10 +35,10 @@ def table(rows: Sequence[Sequence[str]], indent: str = "", right: frozenset[int]
 
 
 def tables(rows: Sequence[Sequence[str]], widest: int, absent: str) -> list[str]:
-    """Return a table as lines of at most `widest` characters, if possible: as several tables, one below the other.
+    """Return a table as lines of at most `widest` characters, if possible; a wider table is split into several tables.
 
-    Every table begins with the first column of `rows`, and has some of the other columns. It leaves out the rows that
-    have only the text `absent` in these other columns. An empty line separates two tables.
+    An empty line separates two tables. Each table has the first column of `rows` and some of the other columns; it
+    omits the rows whose text is `absent` in all of these other columns.
     """
     names, *columns = zip(*rows, strict=True)
     lines: list[str] = []
@@ -49,7 +49,7 @@ def tables(rows: Sequence[Sequence[str]], widest: int, absent: str) -> list[str]
 
 
 def side_by_side(columns: Sequence[Column], room: int) -> list[list[Column]]:
-    """Divide columns into groups. The columns of a group, with gaps of two, fit into `room` characters if possible."""
+    """Divide columns into groups that each fit into `room` characters, if possible, with two spaces between columns."""
     groups: list[list[Column]] = []
     left = 0
     for column in columns:
@@ -111,7 +111,7 @@ class ProgressLine:
         self.said = time.monotonic()
 
     def announce(self, message: str) -> None:
-        """Print a message with "..." behind it, for a long task that begins."""
+        """Print `message` and "...", to announce that a long task begins."""
         print(f"{escaped(message)} ...", file=sys.stderr, flush=True)
 
     def report(self, progress: Progress) -> None:

@@ -1,7 +1,7 @@
-"""Verdicts: what follows from a search for each property, and the exit code of the command.
+"""Verdicts: what a search shows about each property, and the exit code of the command.
 
 In:  an `Exploration` or a `BmcResult`, and the proofs that were found.
-Out: a `Verdict` for each property of the model, and one overall; whether two engines agree on one instance.
+Out: a `Verdict` for each property of the model, and an overall verdict; whether two engines agree on one instance.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class Verdict:
 
     @property
     def _repeated(self) -> str:
-        """For a path that shows an endless behaviour: " (back to step N)" or " (stays there)"; otherwise empty."""
+        """The note " (back to step N)" or " (stays there)" if the path is an endless behaviour; otherwise empty."""
         path = self.path
         if path is None or path.loop is None:
             return ""
@@ -110,9 +110,9 @@ class Verdict:
 def verdicts(exploration: Exploration | BmcResult) -> list[Verdict]:
     """A verdict for every property that the model declares, in the order of the declaration.
 
-    The verdicts on the implicit properties `deadlock` and `in_range` come last, and only if these are violated; the
-    verdict on `in_range` has a note about the error. Raises AssertionError if the reference semantics does not confirm
-    the error.
+    The verdicts on the implicit properties `deadlock` and `in_range` come last, and only if these are violated. The
+    note of the verdict on `in_range` is the message of the range error. Raises AssertionError if the reference
+    semantics (plain Python) does not confirm this error.
     """
     judged = [_judge(exploration, prop) for prop in exploration.instance.model.properties]
     ends = exploration.findings.get(DEADLOCK.name, Findings())
@@ -157,8 +157,8 @@ def _with_proof(verdict: Verdict, proof: Proof | None, stopped: str | None) -> V
 
 
 def cut_short(verdict: Verdict, stopped: str, judged: int) -> Verdict:
-    """Returns the verdict of a run in which Z3 stopped early, at depth `judged`, for the reason `stopped`. If Z3 judges
-    the property, UNDECIDED replaces the explorer's HOLDS, NO VIOLATION and NOT REACHED; other verdicts stay."""
+    """Return the explorer's verdict on a property, or UNDECIDED instead, for a run in which Z3 stopped early at depth
+    `judged` for the reason `stopped`. UNDECIDED replaces HOLDS, NO VIOLATION, NOT REACHED if Z3 judges the property."""
     # Z3 does not judge properties of the kinds in WHOLE.
     if verdict.prop.kind in WHOLE or verdict.word not in (Word.HOLDS, Word.NO_VIOLATION, Word.NOT_REACHED):
         return verdict
@@ -204,8 +204,9 @@ def _verdict(exploration: Exploration | BmcResult, prop: Property, findings: Fin
 
 
 def overall(judged: Sequence[Verdict], *, is_complete: bool) -> Word:
-    """The gravest of several verdicts. If the search was cut short (not `is_complete`), UNDECIDED is added to them if
-    any verdict is not PROVED, REACHED or NOT APPLICABLE, or if there is no verdict."""
+    """The gravest of several verdicts, not counting REACHED, NOT REACHED and n/a. If no verdict remains, the result is
+    HOLDS, or n/a if all are n/a. If the search was cut short (not `is_complete`), the result is at least as grave as
+    UNDECIDED, unless there are verdicts and each of them is PROVED, REACHED or n/a."""
     words = {verdict.word for verdict in judged}
     if words == {Word.NOT_APPLICABLE}:
         return Word.NOT_APPLICABLE  # nothing was judged

@@ -1,7 +1,7 @@
 """Repeats recorded searches one after another, and compares their results with the record.
 
-In:  the rows of a record (each describes one or a few searches and their results), and a function that searches a row.
-Out: a `Comparison`: the answer to each row, the rows that a limit or Ctrl-C left without an answer, the exit code.
+In:  the rows of a record (each has one or a few searches and their results), and a function that repeats the searches.
+Out: a `Comparison`: the answer (new results) of each row, the rows left unanswered by a limit or Ctrl-C, the exit code.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class ComparedAnswer(Answer, Protocol):
 
 @dataclass(frozen=True)
 class Figures:
-    """The answer to a row of numbers: the searches' numbers (`ours`) and the `recorded` numbers, as text by name."""
+    """The figures of one row, as text by name: `ours` from the repeated searches, and `recorded` from the record."""
 
     ours: Mapping[str, str]
     recorded: Mapping[str, str]
@@ -84,8 +84,8 @@ class Comparison(Generic[RowKind, AnswerKind]):
 def search_rows(
     rows: Iterable[RowKind], search: Callable[[RowKind], AnswerKind], *, ends_when_cut: bool = False
 ) -> Comparison[RowKind, AnswerKind]:
-    """Search one row after another. A row whose search raises CutShortError gets no answer; with `ends_when_cut`, the
-    rows after it are not searched. After Ctrl-C, no further row is searched."""
+    """Call `search` for one row after another, and return the answers. A row whose search raises CutShortError gets no
+    answer; with `ends_when_cut`, the rows after it are not searched. After Ctrl-C, no further row is searched."""
     comparison: Comparison[RowKind, AnswerKind] = Comparison()
     has_ended = False
     for row in rows:

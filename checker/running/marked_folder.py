@@ -28,11 +28,11 @@ INDEX = "index.html"
 
 @dataclass(frozen=True)
 class MarkedFolder:
-    """A kind of folder: what it holds (`what`, as in "report"), the version of its files, the option that names it
-    ("--report DIR").
+    """A kind of folder that isrcheck writes, such as the folder of a report.
 
-    `ours` matches the paths that files may have in the folder. Other paths in a marker file are ignored, so that a
-    forged marker deletes no other files. `folders` are the names of the folder's subfolders.
+    `what` names the content ("report"), `version` is the version of the files, and `option` is the command-line option
+    for the folder ("--report DIR"). `ours` matches the paths that files may have in the folder. Other paths in a marker
+    file are ignored, so that a forged marker deletes no other files. `folders` names the subfolders.
     """
 
     what: str
@@ -52,7 +52,7 @@ class MarkedFolder:
         return f"move it away, or give another folder with {self.option}"
 
     def put(self, folder: Path, files: Mapping[str, bytes]) -> None:
-        """Replace the files of an existing folder by `files`, index.html last. Raises UsageError, OSError."""
+        """Replace the files that the folder's marker names by `files`, index.html last. Raises UsageError, OSError."""
         earlier = self._named(folder)
         draft = draft_in(folder)
         try:
@@ -96,7 +96,7 @@ class MarkedFolder:
         return [name for name in files if isinstance(name, str) and self.ours.fullmatch(name)]
 
     def refuse_strangers(self, folder: Path) -> None:
-        """Raise UsageError if a folder holds files that isrcheck has not written, or OSError if it cannot be read."""
+        """Raise UsageError if `folder` is a file, or has files but no valid marker; OSError if it cannot be read."""
         if not os.path.lexists(folder):
             return
         if not folder.is_dir():

@@ -64,8 +64,8 @@ class Proving(Part):
         return self.stopped is not None
 
     def undecided(self, run: Run, /) -> str:
-        """Why the run is undecided, if only the proofs were cut short. Empty if they were not cut short, or if the
-        verdict on a property is UNDECIDED, too, which is then the reason."""
+        """Why the proofs leave the run undecided: the reason why they were cut short. Empty if they were not cut short,
+        or if a property has the verdict UNDECIDED, because the run is then undecided for the reason of that verdict."""
         if self.stopped is None or any(verdict.word is Word.UNDECIDED for verdict in run.verdicts):
             return ""
         why = WHY_STOPPED.get(self.stopped, "")
@@ -185,7 +185,7 @@ def promised(proofs: Proofs) -> dict[str, Proof]:
 
 
 def _together(instance: Instance, proofs: Proofs) -> dict[tuple[str, str], list[str]]:
-    """Return the names of proved properties, by the texts of `scope` and `rests_on`; equal texts make one group."""
+    """Return the names of the proved properties, grouped by the texts `scope` and `rests_on` of their proofs."""
     promises = promised(proofs)
     bases = {name: {name, *proof.lemmas} for name, proof in promises.items()}
 

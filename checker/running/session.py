@@ -79,7 +79,7 @@ class Beginning:
 
 
 def begin(instance: Instance, budget: Budget, compiled: Compile, progress: ProgressLine | None = None) -> Beginning:
-    """Enumerate the initial states and get a kernel from `compiled`. Raises Spent; ModelError for an invalid state."""
+    """Enumerate the initial states and get a kernel from `compiled`. Raises Spent; ModelError if a state is invalid."""
     seconds = enumerate_initial_states(instance, budget, progress)
     with _kept(budget):
         kernel = compiled(instance, progress.announce if progress else lambda message: None)
@@ -146,11 +146,11 @@ EVERY_STATE = AskedReduction()
 def reduction_for(
     needs: Iterable[tuple[str, bool, str]], symmetry: str, *, is_symmetric: bool, is_off: bool, visits_states: bool
 ) -> AskedReduction:
-    """The reduction that the user's options request. Raises UsageError if symmetry and an option exclude each other.
+    """Return the reduction that the user's options request. Raises UsageError for symmetry with an option of `needs`.
 
-    `needs` are the options that need every state: for each, how the user writes it, whether it is chosen, and what it
-    does. `symmetry` is how the user writes the option for symmetry, `is_symmetric` whether it is chosen, `is_off`
-    whether all reductions are switched off, and `visits_states` whether the engine visits states one by one.
+    `needs` has the options for which every state must be visited: for each option, how the user writes it, whether it
+    is chosen, and what it does. `symmetry` is how the user writes the option for symmetry, `is_symmetric` whether it is
+    chosen, `is_off` whether all reductions are off, and `visits_states` whether the engine visits states one by one.
     """
     option, does = next(((option, does) for option, is_chosen, does in needs if is_chosen), ("", ""))
     if is_symmetric and option:
@@ -170,7 +170,7 @@ class SearchSession:
     """Runs searches and proofs one after the other, within the remaining budget of the command.
 
     With `count_all`, a search counts all violating states. `spark` describes how a search on Spark is divided;
-    `progress_line` returns a progress line that begins with the given text. Ctrl-C adds an entry to `seen`.
+    `progress_line` makes a progress line from its subject. `seen` is a list that gets an entry for each Ctrl-C.
     """
 
     def __init__(
@@ -255,7 +255,7 @@ class SearchSession:
         return exploration
 
     def explore_whole(self, instance: Instance, limits: Limits, **more: Any) -> Exploration:
-        """Search an instance as `explore` does. Raises CutShortError if a limit ends the search, KeyboardInterrupt."""
+        """Search an instance as `explore` does. Raises CutShortError at a limit, and KeyboardInterrupt after Ctrl-C."""
         exploration = self.explore(instance, limits, **more)
         if exploration.stopped == "interrupt":
             raise KeyboardInterrupt
@@ -270,8 +270,8 @@ class SearchSession:
         wanted: AskedReduction = EVERY_STATE,
         cleared_before: Container[tuple[str, str]] | None = None,
     ) -> Beginning:
-        """Prepare the search of an instance: initial states, reduction, kernel. A search that continues a checkpoint
-        clears the dead cells `cleared_before`. Raises Spent, KeyboardInterrupt, UsageError (`wanted` is refused)."""
+        """Enumerate the initial states, find a reduction and get a kernel. A search that continues a checkpoint clears
+        the same dead cells, `cleared_before`. Raises Spent, KeyboardInterrupt, UsageError (`wanted` is refused)."""
         compiled, says = self._compiled(None), ""
         if wanted.is_sought:
             enumerate_initial_states(instance, self.budget, progress)
@@ -292,8 +292,8 @@ class SearchSession:
         return replace(beginning, says=says)
 
     def _reduction(self, instance: Instance, wanted: AskedReduction, progress: ProgressLine) -> Found:
-        """The reduction of a search, which clears dead cells only where this makes states equal; and, for a report, why
-        the declared symmetry cannot be used (empty: it is used)."""
+        """Return the reduction of a search, and a reason for the report if the declared symmetry cannot be used (else
+        ''). Dead (unread) cells are cleared only where this makes first states equal."""
         reduction, says = reduction_of(instance, symmetry=wanted.symmetry, dead=wanted.dead, whole=wanted.whole)
         if reduction is not None and reduction.dead:
             # Another kernel is compiled only if that pays: the clearings must reduce the number of the first states.
@@ -335,7 +335,7 @@ class SearchSession:
         traces: TraceWriter,
         reduction: AskedReduction = EVERY_STATE,
     ) -> Run:
-        """As `run`, with the states in files on disk. Raises UsageError."""
+        """Search with the states on disk; derive verdicts and write traces as `run` does. Raises UsageError."""
         cleared, explore = cleared_before(request), partial(explore_on_disk, request)
         return self._run_with_part(explore, instance, target, traces, reduction, reduction.words, cleared)
 
@@ -347,7 +347,7 @@ class SearchSession:
         traces: TraceWriter,
         reduction: AskedReduction = EVERY_STATE,
     ) -> Run:
-        """As `run`, on Spark."""
+        """Search on Spark; derive verdicts and write traces as `run` does."""
         from isrcheck.checker.spark.engine import explore_on_spark  # imported here because it needs Spark's packages
 
         assert self.spark is not None, "the command asks for Spark"
@@ -364,8 +364,8 @@ class SearchSession:
         words: str,
         cleared: Container[tuple[str, str]] | None = None,
     ) -> Run:
-        """As `run`, with an engine (`explore`) that adds a part to the run. `words` are the options of the command that
-        select the engine."""
+        """Search with the engine `explore`, which also returns a part of the run (its own results); derive verdicts and
+        write traces as `run` does. `words` are the options for reduction and engine in the run's command."""
 
         parts: list[Part] = []
 
@@ -399,7 +399,7 @@ class SearchSession:
         return bmc_result
 
     def run_z3(self, instance: Instance, target: str, traces: TraceWriter) -> Run:
-        """As `run`, by bounded model checking with Z3."""
+        """Check an instance with Z3 (bounded model checking); derive verdicts and write traces as `run` does."""
         bmc_result = self._ask_z3(instance)
         return _judged(bmc_result, target, _command(target, instance, self.limits, " --engine z3"), traces)
 
@@ -418,8 +418,8 @@ class SearchSession:
         return replace(run, command=command, verdicts=judged, parts=(*run.parts, Z3Agreement(bmc_result)))
 
     def prove(self, run: Run, traces: TraceWriter) -> Run:
-        """Try to prove the properties of a run, and return the run with the proofs. Failed attempts say whether the
-        search reached the states of their counterexamples to induction."""
+        """Try to prove the properties of a run, and return the run with the proofs. For each failed attempt, the run
+        also says whether the search reached the state of the counterexample to induction."""
         exploration = run.exploration
         assert isinstance(exploration, Exploration)
         if exploration.stopped == "interrupt" or not exploration.has_begun:
@@ -450,7 +450,7 @@ class SearchSession:
         *,
         is_patient: bool = True,
     ) -> Proofs:
-        """Return the proofs of one phase, within `seconds`; none if an earlier phase (`before`) was cut short."""
+        """Return the proofs that a phase finds in `seconds`; no proofs if an earlier phase (`before`) was cut short."""
         began = time.monotonic()
         if before.stopped is not None:
             return Proofs(stopped=before.stopped)

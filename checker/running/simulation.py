@@ -95,7 +95,7 @@ def simulated(
 
 
 def exit_code_of(result: SimulationRun, *, strict: bool) -> int:
-    """The exit code of a simulation: that of a search with the same failures; without failures, that of UNDECIDED."""
+    """Return the exit code of a search with the same failures, or of an UNDECIDED search if there are no failures."""
     failures = (Word.VIOLATED, Word.PERMITTED) if strict else (Word.VIOLATED,)
     failing = [verdict for verdict in result.verdicts if verdict.word in failures]
     return exit_code(Word.VIOLATED if failing else Word.UNDECIDED, strict=strict, found=failing)
@@ -190,7 +190,7 @@ def _actions(simulation: Simulation) -> dict[str, dict[str, int]]:
 
 
 def _value_lines(simulation: Simulation) -> list[str]:
-    """Return a line for each field of which the walks missed a declared value, and a line with all other fields."""
+    """Return a table of fields with declared values that no walk visited, and a line that names all other fields."""
     every = [name for name, values in simulation.values.items() if not values.missing]
     rows = [
         [name, f"{values.declared:,}", f"{values.seen:,}", _spelled(simulation, name, values.missing)]

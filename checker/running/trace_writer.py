@@ -42,8 +42,8 @@ class TraceWriter:
     def write(
         self, target: str, instance: Instance, judged: Sequence[Verdict], *, command: str = ""
     ) -> Mapping[str, Path]:
-        """Write a trace for every violation and permitted failure; returns the files by property. A trace names
-        `command` as the command that found it; if `command` is empty, the shortest search that finds the failure."""
+        """Write a trace for every violation and permitted failure, and return the files by property. A trace names a
+        command that finds the failure: `command` or, if this is empty, a search that is just deep enough."""
         files: dict[str, Path] = {}
         for verdict in judged:
             name = verdict.prop.name
@@ -76,9 +76,9 @@ class TraceWriter:
     def write_counterexamples(
         self, exploration: Exploration, proofs: Proofs, command: str, show: Callable[[Path], str]
     ) -> Proving:
-        """Write a trace for every counterexample to induction (CTI), except those of the unbounded abstraction, which
-        lack cells. Find out which states of CTIs the search reached, and in which reached states lemmas are false.
-        Returns the proofs with these traces and findings."""
+        """Write a trace for every counterexample to induction (CTI), unless it is from the unbounded abstraction, where
+        cells are unknown, or its step leaves a declared range. Return the proofs with these traces, with the CTIs whose
+        states the search reached, and with reached states in which a lemma is false."""
         instance = exploration.instance
         reached, files, commands, outside = {}, {}, {}, {}
         sample = exploration.reached.sample(SAMPLE) if exploration.reached and proofs.lost else []

@@ -38,9 +38,9 @@ def shortened(
     limits: Limits,
     report: Report = lambda what, seconds: None,
 ) -> StepPath:
-    """Return the shortest path found within `limits` that ends like `path`: as `kind` says, with a violation of `prop`,
-    a permitted failure of `prop`, or a state that reaches `prop`. If no search shortens `path`, return `path` itself.
-    Raises KeyboardInterrupt after Ctrl-C."""
+    """Return the shortest path found within `limits` that has the same kind of end as `path`; if no search finds a
+    shorter path, return `path` itself. `kind` says whether the end is a permitted failure of `prop`, or a violation (or
+    a state that reaches `prop`). Raises KeyboardInterrupt after Ctrl-C."""
     started = time.monotonic()
     deadline = float("inf") if limits.seconds is None else started + limits.seconds
     best, at = path, path.depth - 1
@@ -61,8 +61,8 @@ def shortened(
 def _shorter(
     instance: Instance, kernel: Kernel, prop: Property, kind: EntryKind, path: StepPath, at: int, limits: Limits
 ) -> StepPath | None:
-    """Search from the state after the first `at` steps of `path` or, if `at` is 0, from all initial states (from that
-    of `path` only, if too many). Return a shorter path with the same first `at` steps; None if none is found."""
+    """Return a path shorter than `path` with the same first `at` steps; None if the search finds none. The search
+    starts after these steps; if `at` is 0, it starts at all initial states, or if too many, that of `path`."""
     length = path.depth - at
     is_deadlock, is_error = prop is DEADLOCK, prop is IN_RANGE
     # The ends of paths of this length are judged when they are expanded.

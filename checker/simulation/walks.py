@@ -4,11 +4,11 @@ In:  an instance with its kernel; the number of walks, their length, the seed; t
 Out: a `Simulation`: the same for every number of threads, unless the time ends first; and a `Verdict` for every
      property. A property that no walk violated is UNDECIDED, never a pass.
 
-In each state, a walk first chooses one of the actions that have a step, with a chance in proportion to the action's
-weight, and then one of the action's steps, all with equal chance. So an action with few arguments is taken as often as
-an action with many. Properties of states and `in_range` are checked in every visited state; properties of transitions
-and `deadlock` are checked on all steps from a visited state, also on those that the walk does not take. The reported
-violation is the one after the fewest steps in the first group of walks with a violation of the property.
+In each state, a walk first chooses one of the actions that have a step, with a probability in proportion to the
+action's weight, and then one of the action's steps, each with equal probability. So an action with few arguments is
+taken as often as an action with many. Properties of states and `in_range` are checked in every visited state;
+properties of transitions and `deadlock` are checked on all steps from a visited state, also on those that the walk does
+not take. Of the first group of walks that violates a property, the violation after the fewest steps is reported.
 
 The random numbers of a walk depend only on the seed, the number of the walk and the position in the walk, not on other
 walks or threads. The walks of a group take their steps together. The groups are always the same, and their results are
@@ -81,7 +81,7 @@ class Tally:
             finding.count, finding.path = 1, path
 
     def add(self, other: Tally) -> None:
-        """Add the tally of later walks to this tally. If both have a path to one result, this tally keeps its own."""
+        """Add the tally of later walks to this tally. If both have a path for a finding, this tally keeps its path."""
         for name in ("walks", "visited", "steps", "generated", "ended"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.longest = max(self.longest, other.longest)
@@ -136,7 +136,7 @@ class Simulation(Tally):
 
     @property
     def values(self) -> dict[str, ValuesSeen]:
-        """For each field with a cell in this instance, by the field's name, which of its values visited states had."""
+        """For each field with cells in this instance, by name: which declared values occurred in visited states."""
         values = {}
         for name, place in self.instance.layouts.items():
             missing = np.flatnonzero(~self.seen[name]) + place.low
@@ -178,8 +178,8 @@ Numbers = NDArray[np.int64]
 
 
 def below(limits: Numbers, seed: int, walks: Numbers, position: int, purpose: int) -> Numbers:
-    """For each walk, return a random number from 0 to the walk's entry in `limits` minus 1 (entries are less than
-    2**32). `walks` has the walks' numbers. `purpose` makes several draws at one position of a walk independent."""
+    """Return, for each walk, a random number from 0 up to, but not including, the walk's entry in `limits` (less than
+    2**32). `walks` has the walks' numbers. Draws at one position of a walk are independent if `purpose` differs."""
     start = (seed * STEP + position * SALT + purpose * 0xBF58476D1CE4E5B9) & MASK
     bits = mixed(mixed(walks.astype(np.uint64) + np.uint64(start)) + np.uint64(start >> 1))
     return ((bits >> np.uint64(32)) * limits.astype(np.uint64) >> np.uint64(32)).astype(np.int64)
@@ -268,8 +268,8 @@ class Walkers:
     def _step(
         self, states: NDArray[np.uint64], numbers: Numbers, path: _PathOf
     ) -> tuple[Numbers, NDArray[np.uint64], NDArray[np.uint32]]:
-        """Expand `states`, and choose a step from each state that has one. Return, for these states, the positions in
-        `states`, the next states, and the chosen steps. `path` returns the path to a state with a finding."""
+        """Expand `states`, and choose a step from each state that has one. Return, for these states, their positions in
+        `states`, the next states and the steps. `path` makes paths to states with a violated or reached property."""
         rows: list[Numbers] = []
         taken: list[NDArray[np.uint64]] = []
         steps: list[NDArray[np.uint32]] = []
@@ -335,8 +335,8 @@ class _PathOf:
     depth: int
 
     def least(self, entries: Iterable[Entry]) -> StepPath | None:
-        """Return the first path, by StepPath.order, to a state or step in the kernel's `entries`; None if the entries
-        are all empty."""
+        """Return the first path by StepPath.order (so a shortest path) to a state or step in the kernel's `entries`;
+        None if all entries are empty."""
         paths = [self._path(entry) for entry in entries if entry.count]
         return min(paths, key=lambda path: path.order, default=None)
 

@@ -121,8 +121,8 @@ class Checkpoints:
         return content
 
     def newest(self, most: int | None) -> dict[str, Any] | None:
-        """Return the counts and results in the newest checkpoint of depth `most` or less (None: of any depth); None if
-        there is no such checkpoint. Raises UsageError if the checkpoint's file is damaged."""
+        """Return the counts and results of the newest checkpoint whose depth is at most `most` (None: any depth), or
+        None if no checkpoint qualifies. Raises UsageError if the checkpoint's file is damaged."""
         names = self.folder.names()
         depths = [int(name[6:-5]) for name in names if re.fullmatch(r"depth-[0-9]{4}\.json", name)]
         depths = [depth for depth in depths if most is None or depth <= most]
@@ -189,7 +189,7 @@ class Checkpoints:
         return partitioned(rows.map(_pair), shards).mapPartitions(_in_order, preservesPartitioning=True)
 
     def by_shard(self, last: int, shards: int) -> Pairs:
-        """Return the states in the levels that the checkpoint at depth `last` has added, as Arrow batches by shard."""
+        """Return the states that the checkpoint at depth `last` has added, as Arrow batches by shard."""
         rows: RDD[Any] = self._rows(last).select("depth", "blob", "sum").rdd
         return partitioned(rows.mapPartitions(partial(_by_hash, shards)), shards)
 
@@ -212,7 +212,7 @@ def _row(depth: int, pair: tuple[int, bytes]) -> tuple[int, int, int, int, bytea
 
 
 def _pair(row: Any) -> tuple[int, bytes]:
-    """Return the number (of a chunk or depth) and the Arrow batch in `row`, which is a number, an Arrow batch and its
+    """Return the number (of a chunk or depth) and the Arrow batch of a stored row, whose third entry is the batch's
     checksum. Raises UsageError if the batch is damaged."""
     number, packed, checksum = row
     if zlib.crc32(packed) != checksum:
@@ -225,7 +225,7 @@ def _in_order(pairs: Iterable[tuple[int, bytes]]) -> Iterable[tuple[int, bytes]]
 
 
 def _by_hash(shards: int, rows: Iterable[Any]) -> Iterator[tuple[int, bytes]]:
-    """Yield the states in stored rows as Arrow batches, each with the shard that the hashes of its states select."""
+    """Sort the states in stored rows into shards by hash, and yield pairs of a shard's number and an Arrow batch."""
     for depth, packed in map(_pair, rows):
         blob = unpack(packed)
         outbox = ShuffleWriter(blob.words, shards, depth=depth)

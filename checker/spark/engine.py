@@ -1,6 +1,6 @@
-"""Runs a search on Spark, either by parts (checker/spark/parts.py) or as one search by all executors.
+"""Runs a search on Spark: a separate search of each part (checker/spark/parts.py), or one search by all executors.
 
-One search by all executors has the same counts and paths as a search in one process. The states stay in Spark's
+A search by all executors has the same counts and paths as a search in one process. The states stay in Spark's
 partitions, level by level, and tasks do the work of a level (checker/spark/level.py). The driver gets only counts, and
 the paths to the states that violate or reach a property.
 """
@@ -54,7 +54,7 @@ class StoredLevel:
 
     @property
     def offsets(self) -> tuple[int, ...]:
-        """The position in the level of each chunk's first state, then the size of the level."""
+        """The position of each chunk's first state within the level; the last entry is the size of the level."""
         return (0, *accumulate(self.chunks))
 
     @property
@@ -92,7 +92,7 @@ class PartitionedStates:
         return self.count * (16 * self.words + 16)
 
     def found_by(self, first: int, steps: int) -> NDArray[np.int64]:
-        """Return, by step number, how many states each step discovered; the `first` start states do not count."""
+        """Return how many states each step discovered, by step number, without the start states (`first` states)."""
         assert not self.levels or first == self.levels[0].size, "the states to start from are not stored yet"
         counts = np.zeros(steps, np.int64)
         for level in self.levels[1:]:
@@ -285,8 +285,8 @@ class SparkCarrier(Carrier):
             raise OutOfTime
 
     def check(self, first: int, last: int) -> None:
-        """Add the results of properties in the newest level's states, which the tasks found when they sorted the level,
-        to the results of the search."""
+        """Add the violated and reached properties of the newest level (states `first` to `last` - 1) to the results of
+        the search. Tasks checked these states when they sorted the level."""
         if not self.visited.levels:  # time was over before the first level was complete
             return
         offsets = self.visited.levels[-1].offsets

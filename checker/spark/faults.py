@@ -177,8 +177,8 @@ def _last_raised(text: str) -> str | None:
 
 
 def _ours(text: str) -> Exception | None:
-    """Return the exception of isrcheck, such as a UsageError, that was raised on an executor, if the last traceback in
-    `text` ends with one; otherwise None."""
+    """Return the exception of isrcheck (such as UsageError) that an executor raised, read from the end of the last
+    traceback in `text`; None if that traceback ends with a different exception."""
     name, _, message = (_last_raised(text) or "").partition(": ")
     module, _, name = name.rpartition(".")
     kind = getattr(messages, name, None) if module == messages.__name__ else None
