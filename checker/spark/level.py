@@ -55,8 +55,8 @@ class LevelTask:
 
 @dataclass(frozen=True)
 class Expanded:
-    """What a task reports of an expanded chunk: the number of successors (`generated`), how often each action was taken
-    (`fired`), the results of properties (`KernelResults.words`, with a state's position in the level as its number)."""
+    """The report of a task that has expanded a chunk: the number of successors (`generated`), how often each action was
+    taken (`fired`), and the results of properties (`KernelResults.words`, with states numbered within the level)."""
 
     generated: int
     fired: tuple[int, ...]
@@ -65,7 +65,7 @@ class Expanded:
 
 @dataclass(frozen=True)
 class Merged:
-    """What a task reports after it has merged a shard: the bytes of received successors; whether memory was full."""
+    """The report of a task that has merged a shard: the bytes of received successors; whether its memory was full."""
 
     bytes: int
     is_full: bool
@@ -73,8 +73,8 @@ class Merged:
 
 @dataclass(frozen=True)
 class Ordered:
-    """What a task reports of a sorted chunk: the number of states, how many of them each step discovered, and the
-    results of properties (`KernelResults.words`, with a state's position in the chunk as its number)."""
+    """The report of a task that has sorted a chunk: the number of states, how many states each step discovered, and the
+    results of properties (`KernelResults.words`, with states numbered within the chunk)."""
 
     states: int
     by_steps: Mapping[int, int]
@@ -150,8 +150,8 @@ def merge(level: LevelTask, statistics: TaskStatistics, shard: int, arriving: Bl
 
 
 def _take_in_order(visited: VisitedSet, waiting: list[Blob]) -> NDArray[np.bool_]:
-    """Insert the successors into an empty visited set, in the order of their predecessors. Return a flag "visited
-    before" for each distinct successor: all flags are False, and `merge` sets those of the visited states."""
+    """Insert the successors into an empty visited set, in the order of their predecessors. Return an array with a False
+    for each distinct successor; `merge` changes it to True if the shard has visited the state before."""
     arrivals = ShardIntake(visited)
     for blob in sorted(waiting, key=lambda blob: (blob.about["origin"], blob.about["number"])):
         arrivals.take(blob)

@@ -167,7 +167,7 @@ class SplitSearch:
 
     @property
     def is_all(self) -> bool:
-        """Whether the search ended before it reached states to divide; then the parts have nothing to do."""
+        """Whether the parts have nothing to do: this search was stopped, is complete, or reached its depth limit."""
         result = self.search.result
         return result.stopped is not None or not result.frontier or result.depth == result.limits.depth
 
@@ -190,7 +190,7 @@ def begin(prepared: Prepared, limits: Limits, split_depth: int | None) -> SplitS
 def explore_parts(
     session: Session, prepared: Prepared, limits: Limits, split_depth: int | None, report: Callable[[Progress], None]
 ) -> tuple[Exploration, SparkSummary]:
-    """Search by parts; return the merged result and a summary. Raises UsageError if Spark needs another set-up."""
+    """Search by parts, and return the merged result and a summary. Raises UsageError if Spark's set-up is wrong."""
     began, clock = time.monotonic(), time.time()
     beginning = begin(prepared, limits, split_depth)
     search, starts, result = beginning.search, beginning.starts, beginning.search.result
@@ -325,9 +325,9 @@ class Merge:
         return max(float("inf") if path is None else path.depth for path in paths)
 
     def _ends(self, declared: Mapping[str, Findings], ends: Findings) -> Findings | None:
-        """Return the findings about `deadlock` that a single search would report; None if it would report none. `ends`
-        has all parts' findings about `deadlock`. `declared` has the findings about the model's properties: a search
-        ends once all of these properties are decided."""
+        """Return the findings about `deadlock` that a single search would report, or None if there are none. `declared`
+        has the merged findings about the model's properties, and `ends` those about `deadlock`. A single search does
+        not expand the states at the depth at which the last of the model's properties is decided."""
         last = self._end(declared) - 1  # the states at the end would not be expanded
         ends = Findings(_until(ends.found, last), erred=_until(ends.erred, last))
         return ends if ends.found.path is not None or ends.erred.path is not None else None

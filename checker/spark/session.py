@@ -354,7 +354,7 @@ def _defaults(master: str, settings: Mapping[str, str], scratch: Path) -> dict[s
 
 @contextlib.contextmanager
 def _gateway(settings: Mapping[str, str], evidence: Evidence) -> Iterator[Any]:
-    """Yield a Py4J gateway to a new Java, which ends after the block; under spark-submit, to the running Java."""
+    """Yield a Py4J gateway to Java: to a new process that ends after the block, or to spark-submit's own process."""
     from pyspark import SparkConf, SparkContext
     from pyspark.java_gateway import launch_gateway
 
@@ -380,8 +380,8 @@ def _gateway(settings: Mapping[str, str], evidence: Evidence) -> Iterator[Any]:
 
 @contextlib.contextmanager
 def _nothing_held() -> Iterator[None]:
-    """If the block fails to start Java, clear the stack frames of PySpark in the traceback: the frames' variables keep
-    Java's input open, and Java alive."""
+    """If the block raises an exception, clear the variables of the stack frames in its traceback. PySpark's variables
+    would otherwise keep Java's input open, so a Java process that failed to start would not end."""
     try:
         yield
     except BaseException as error:

@@ -102,8 +102,8 @@ class ShuffleWriter:
     """Sorts states by shard into Arrow batches. Within a shard, states keep their order."""
 
     def __init__(self, words: int, shards: int, room: int = ROOM, **about: int) -> None:
-        """Each Arrow batch gets the metadata `about`, and its number among the batches for its shard. `room` is how
-        many states the buffer `batch` can hold."""
+        """Create a writer for `shards` shards. Each Arrow batch gets the metadata `about`, and `number`: its position,
+        from 0, among the batches for its shard. The buffer `batch` can hold `room` states."""
         self.words = words
         self.shards = shards
         self.about = about
@@ -119,8 +119,8 @@ class ShuffleWriter:
         return self.lane.batch
 
     def send(self, count: int, columns: Columns) -> Iterator[tuple[int, bytes]]:
-        """Sort the first `count` states in `columns` by shard, and yield the Arrow batches that are full, each with its
-        shard. A state that equals a recently sent state is dropped."""
+        """Sort the first `count` states in `batch` by shard, and yield the Arrow batches that are full, each with its
+        shard. `columns` has further numbers for each state. A state that equals a recently sent state is dropped."""
         self.lane.sort(count)
         rows = self.batch.states[: count * self.words].reshape(-1, self.words)
         for shard in range(self.shards):
@@ -132,7 +132,7 @@ class ShuffleWriter:
                     yield self._blob(shard)
 
     def send_all(self, states: NDArray[np.uint64], columns: Columns) -> Iterator[tuple[int, bytes]]:
-        """Do what `send` does for all states in a flat array, in which no state occurs twice."""
+        """Send all states of a flat array, in which no state occurs twice; yield the Arrow batches that are full."""
         room = len(self.batch.parents)
         for low in range(0, len(states) // self.words, room):
             part = states[low * self.words : (low + room) * self.words]

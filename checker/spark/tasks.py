@@ -57,9 +57,9 @@ def task_statistics(context: SparkContext) -> TaskStatistics:
 
 
 def running(session: Session, work: Callable[[], object]) -> Iterator[None]:
-    """Run `work`, a function that runs Spark jobs, in a thread, and yield every 0.2 s until the function has returned.
-    An exception in the caller meanwhile, such as Ctrl-C, cancels the jobs. Raises SparkLostError or UsageError if Spark
-    fails, and every exception of `work`."""
+    """Run `work`, a function that runs Spark jobs, in a thread, and yield every 0.2 s until `work` has returned. If the
+    caller gets an exception before then, such as Ctrl-C, the jobs are cancelled. Raises SparkLostError or UsageError if
+    Spark fails; other exceptions of `work` are raised unchanged."""
     errors: list[BaseException] = []
     group = f"isrcheck {id(errors)}"
 

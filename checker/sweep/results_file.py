@@ -1,12 +1,12 @@
 """The file of a sweep's results, from which the same command resumes an interrupted sweep.
 
 In:  the description of a sweep as plain data; the result (record) of each search when it ends.
-Out: the results of an earlier run of exactly this sweep; a line of JSON for each new result.
+Out: the results that an earlier run of exactly this sweep stored; a line of JSON for each new result.
 
-The first line describes the sweep, and its digest is a part of the file's name: a sweep with another model, other
-values or other limits has another file. Every other line has a digest of itself and the first line, so a line from the
-file of another sweep is never used. A file that is damaged, or that isrcheck did not write, is refused and left
-unchanged; only an incomplete last line is removed.
+The first line describes the sweep, and the digest of this line is a part of the file's name: a sweep with another
+model, other values or other limits has another file. Every other line has a result, and a digest of the result together
+with the first line, so a line from the file of another sweep is never used. A file that is damaged, or that isrcheck
+did not write, is refused and left unchanged; only an incomplete last line is removed.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ def described(sweep: Sweep, cases: Sequence[Case]) -> dict[str, Any]:
 
 
 class ResultsFile:
-    """The results file of one sweep. `done` has the results from an earlier run, by the search's position; `failure` is
-    the message of the first write error, which does not end the command. Raises UsageError if the file is unusable."""
+    """The results file of one sweep. `done` has the results of an earlier run, by `Case.position`; `failure` is the
+    message of the first write error, which does not end the command. Raises UsageError if the file is unusable."""
 
     def __init__(self, folder: Path, sweep: dict[str, Any], positions: Collection[int]) -> None:
         header = json.dumps(sweep).encode() + b"\n"

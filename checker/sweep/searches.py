@@ -3,9 +3,9 @@
 Out: a `Sweep`: each combination with its instance of the model, or with the reason why the model refuses it; the
      searches (`Case`), and their results (records) as plain data, from which the `Exploration` can be rebuilt.
 
-A key is `protocol`, or an entry or a switch of the model, in the model's spelling or in Kafka's, or a Kafka property
-that the model represents by another entry (checker/cluster/settings.py). A value that its key does not permit is bad
-input; a combination of contradictory values becomes a row of the table with the reason.
+A key is `protocol`, the name of an entry or a switch of the model (in the model's or Kafka's spelling), or a Kafka
+property for which the model has an entry with another name (checker/cluster/settings.py). A value that its key does not
+permit is bad input. If the values of a combination contradict each other, its row in the table shows the reason.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Combination:
-    """One combination of values (`varied`: each value's text, by key), and its instance or why the model refuses it."""
+    """A combination of values (`varied`: text by key), with its instance or the reason why the model refuses it."""
 
     varied: Mapping[str, str]
     instance: Instance | None
@@ -154,7 +154,7 @@ def _is_of_kafka(model: Model, key: str) -> bool:
 
 
 def _value(model: Model, key: str, entry: str | None, text: str) -> tuple[str, int | str]:
-    """Return the text of a value for the table, and the value in the model. Raises UsageError for an invalid value."""
+    """Return a value's text for the table, and its number or protocol name. Raises UsageError for an invalid value."""
     if entry is None:
         return text, model.protocol(text).name
     declared = model.entries[entry]
@@ -212,8 +212,8 @@ BAR = 20
 
 
 def cases_of(sweep: Sweep, options: Options) -> tuple[list[Case], dict[int, int]]:
-    """Return the searches to run, and a dictionary from the number of each row with an instance to the position of the
-    row's search. Rows with the same transition system share one search."""
+    """Return the searches to run, and a dictionary from the position of each row with an instance to the position of
+    its search. Rows with the same transition system share one search, which has the first row's position."""
     cases, answers = [], {}
     first: dict[object, int] = {}
     for position, row in enumerate(sweep.rows):
@@ -233,8 +233,8 @@ KERNELS = Kernels()
 
 
 def search_case(case: Case, progress: ProgressLine | None = None, signals: Sequence[int] = ()) -> PlainData:
-    """Run one search and return its result as plain data. `signals` is empty until Ctrl-C is pressed. Raises
-    KeyboardInterrupt, and UsageError if the process that made `case` has another version of the model."""
+    """Run one search and return its result as plain data. Raises KeyboardInterrupt if `signals` has an entry (for
+    Ctrl-C) before the search begins, and UsageError if `case` was made with another version of the model."""
     instance = case.subject.instance()
     budget = Budget(case.limits.seconds, case.limits.memory)
     try:
@@ -264,8 +264,8 @@ def words_of(judged: Sequence[Verdict]) -> dict[str, str]:
 
 
 def is_current(record: PlainData, case: Case, budget: Budget) -> bool:
-    """Whether `record`, the result of an earlier run, is still the result of the search `case`: a file from which the
-    model reads its initial states may have changed. Raises Spent if the time is over."""
+    """Whether `record`, the result of an earlier run, is still valid for the search `case`: a file from which the model
+    reads its initial states may have changed. Raises Spent if the budget of time or memory is used up."""
     if "instance" not in record:  # no search began
         return True
     instance = case.subject.instance()

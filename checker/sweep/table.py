@@ -1,6 +1,6 @@
 """`check sweep`: a table of verdicts for many configurations, and the smallest configuration that fails.
 
-In:  `Options`, and a session; the results file, whose searches are not repeated.
+In:  `Options`, and a session; the results file, with the finished searches of an earlier run, which are not repeated.
 Out: a `CommandResult` whose `found` is a `SweepTable`; text, and the object that `--json` prints (docs/json.md).
 """
 
@@ -58,8 +58,8 @@ REST = "the rest"
 
 @dataclass
 class SweepRow:
-    """A row of the table: its combination of values, the search with its verdicts (`run`; None if the row was not
-    searched, for the reason `why`), and the gravest verdict."""
+    """A row of the table: its combination of values, the search with its verdicts (`run`), and the gravest verdict
+    (`word`). If the row has no search, `run` is None and `why` is the reason."""
 
     combination: Combination
     run: Run | None = None
@@ -104,7 +104,7 @@ class SweepTable:
 
     @property
     def runs(self) -> list[Run]:
-        """The searches of the rows, with their verdicts, without the rows that were not searched."""
+        """The searches, with their verdicts, of all rows that were searched."""
         return [row.run for row in self.rows if row.run is not None]
 
     @property
@@ -194,9 +194,9 @@ def search(
     traces: TraceWriter,
     budget: Budget = UNLIMITED,
 ) -> SweepTable:
-    """Run the searches that no earlier run has finished, and return the table. `answers` has, for the number of each
-    row with an instance, the position of its search. Raises KeyboardInterrupt if interrupted before the first result,
-    and UsageError if the model refuses every search."""
+    """Run the searches that no earlier run has finished, and return the table. `answers` maps the position of each row
+    with an instance to the position of its search. Raises KeyboardInterrupt if interrupted before the first result, and
+    UsageError if the model refuses every search."""
     rows = [
         SweepRow(row, None, row.refusal, Word.NOT_APPLICABLE) if row.refusal else SweepRow(row) for row in sweep.rows
     ]
@@ -230,8 +230,8 @@ def search(
 
 
 def _current_records(results: ResultsFile, cases: Mapping[int, Case], budget: Budget) -> dict[int, PlainData]:
-    """Return an earlier run's results by search position. Raises UsageError if the model's initial states or properties
-    have changed since a result was stored. If the time ends during this check, the remaining results are left out."""
+    """Return an earlier run's results by search position. Raises UsageError if a search's initial states or properties
+    have changed since then. If the budget ends during this check, the other results are left out."""
     done: dict[int, PlainData] = {}
     for position, record in results.done.items():
         case = cases[position]
@@ -285,9 +285,9 @@ def cell(verdict: Verdict) -> str:
 
 @dataclass
 class _Columns:
-    """How the text shows each property: in a column of its own (`own`); in one line with others, because all rows have
-    the same verdict (`same`: names by verdict); in the shared last column (`rest`); or in the line for `@sometimes`
-    properties that can be reached (`sought`)."""
+    """Where the text shows each property that applies: in a column of its own (`own`); in the last column, which
+    properties without failures share (`rest`); in a line of properties that have the same verdict in every row (`same`:
+    names by verdict); or in the line for `@sometimes` properties that are nowhere UNREACHABLE (`sought`)."""
 
     own: list[Property] = field(default_factory=list)
     same: dict[str, list[str]] = field(default_factory=dict)
@@ -377,8 +377,8 @@ def _verdict_columns(swept: SweepTable, columns: _Columns) -> list[list[str]]:
 
 
 def _headed(columns: Sequence[list[str]], count: int) -> tuple[list[str], int]:
-    """Return the columns as aligned lines, and how many of these are heading lines. In each column, `count` cells
-    follow the heading."""
+    """Return the columns as aligned lines, and the number of heading lines. Each column consists of a heading of one or
+    more lines, and `count` cells."""
     height = max(map(len, columns)) - count
     filled = [[""] * (height + count - len(column)) + column for column in columns]
     return table(list(zip(*filled, strict=True))), height

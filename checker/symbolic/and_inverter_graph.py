@@ -162,7 +162,7 @@ class AndInverterGraph:
 
     def clauses(self, demanded: Sequence[int]) -> list[list[int]]:
         """Return clauses that can be satisfied exactly if all demanded literals can be true together. A conjunction
-        that is an operand of only one other conjunction gets no variable: its operands become operands of the other."""
+        whose only use is as an operand of another conjunction gets no variable: its own operands replace it there."""
         left, right = self.left, self.right
         nodes = self.cone(demanded, (1,))
         uses = dict.fromkeys(map(abs, demanded), 2)

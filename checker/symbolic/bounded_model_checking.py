@@ -1,16 +1,16 @@
 """Bounded model checking: for each depth, is there a path of exactly this length that violates a property?
 
-Out: a `BmcResult`: a path for each violated or reached property, and the depth to which everything was checked. The
-     path is the least of the shortest paths: the first by initial state, then by steps.
+Out: a `BmcResult`: a shortest path for each violated or reached property, and the depth to which everything was
+     checked. For a violation, the path is the first of the shortest paths, by initial state and then by steps.
 
-Depth has the meaning of checker/explicit/explore.py: a property of states is checked in every state, a property of
-transitions on the last step. Two adjacent steps are independent if neither writes a cell that the other reads or
-writes. Of the two orders of independent steps, only the order of the steps' numbers is searched; the least path has
-this order.
+At each depth, as in checker/explicit/explore.py, a property of states is checked in the last state of the paths, and a
+property of transitions on the last step. Two adjacent steps are independent if neither writes a cell that the other
+reads or writes. If adjacent steps are independent, only paths with these steps in the order of their numbers are
+searched; the first path is among these paths.
 
 A step that leaves a declared range violates `in_range`, and no path continues after this step. The formulas exclude
-such steps only from the depth of the first such step on: without such steps, no formula is added. As in the explicit
-search, a state without a step violates `deadlock` only at a depth whose states are expanded.
+such steps only after the search has found one, so a model without such steps needs no additional formulas. As in the
+explicit search, states at the depth limit are not expanded, and a state there never violates `deadlock`.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ Errors = tuple[int, Values | None]
 
 @dataclass(frozen=True)
 class Goal:
-    """What a query looks for: a violation or permitted failure of `prop`, or a state or transition that reaches it."""
+    """What a query looks for: that `prop` is violated, or fails as permitted, or (for `@sometimes`) is true."""
 
     prop: Property
     is_permitted: bool
 
     def literal(self, circuit: AndInverterGraph, said: tuple[int, int, int]) -> int:
-        """Return a literal that is true if the goal is met. `said` has three literals: the goal's property holds; its
-        failure is permitted; its evaluation leaves a declared range."""
+        """Return a literal that is true if the goal is met. `said` has three literals: whether the goal's property
+        holds, whether its failure is permitted, and whether its evaluation leaves a declared range."""
         holds, permitted, error = said
         if self.prop.kind in WHOLE:
             return FALSE  # a path of one length cannot show that no other path exists, or that it continues for ever
@@ -168,8 +168,8 @@ class _BoundedModelChecker:
         return bool(self.open) or not self.watched
 
     def _ask(self, depth: int, *, expands: bool) -> None:
-        """Look at this depth for every goal that was not found before, and for values or indices outside their ranges:
-        in the evaluation of properties at this depth and, if `expands` is true, in the next step."""
+        """Look at this depth for every goal that was not found before, and for properties whose evaluation leaves a
+        declared range. If `expands` is true, look also for deadlocks and for steps that leave a declared range."""
         is_asked = expands and not self.errs
         error = self.circuit.both(self.unrolling.levels[depth].error, self.circuit.all(self.last_order))
         promises = [goal for goal in self.open if goal.prop.kind is not Kind.SOMETIMES]
@@ -200,10 +200,10 @@ class _BoundedModelChecker:
     def _find(
         self, depth: int, goals: list[Goal], solve: Callable[[int], Values | None], leaving: int = FALSE
     ) -> tuple[Errors, Values | None]:
-        """Look for every goal, and for range errors: properties whose evaluation leaves a declared range at this depth.
-        Return the `Errors` (a literal: the path has a range error; an assignment for a path with a property's first
-        range error, or None), and an assignment for a path on which `leaving` is true, or None. Each query asks for all
-        of these together, because a query for `leaving` alone would take as long."""
+        """Look at this depth for every goal, and for range errors: evaluations of properties that leave a declared
+        range. Return the `Errors`: a literal that is true on a path with a range error, and an assignment for a path
+        with a range error of a property that had none before (or None). Return also an assignment for a path on which
+        `leaving` is true (or None); each query asks for all of these, as a query for `leaving` alone takes as long."""
         said = {goal: self._said(goal.prop, depth) for goal in goals}
         errors = {goal.prop: said[goal][2] for goal in goals if said[goal][2] != FALSE}
         in_order = self.circuit.all(self.last_order)
@@ -253,16 +253,16 @@ class _BoundedModelChecker:
             finding.count, finding.path = 1, path
 
     def _find_least_error(self, depth: int, range_errors: Sequence[Errors]) -> None:
-        """If the kept path that leaves a declared range has this depth, find and keep the path of this depth that is
-        first in the order of StepPath and ends with a range error of a property. `range_errors` comes from `_find`."""
+        """Find the first path of this depth with a property's range error, and keep it if it precedes the kept path
+        that leaves a declared range. Do nothing if the kept path is shorter. `range_errors` comes from `_find`."""
         for literal, example in range_errors:
             broken = self.result.findings[IN_RANGE.name].found.path if example is not None else None
             if example is not None and broken is not None and broken.depth == depth:
                 self._note_broken_range(self._least_path([literal], depth, example))
 
     def _find_least_step(self, depth: int, error: int, values: Values) -> None:
-        """If no path that leaves a declared range is kept yet, find and keep the first one, by initial state and then
-        by steps. From now on, the formulas for longer paths exclude steps that leave a declared range."""
+        """Exclude steps that leave a declared range from all longer paths. If no path that leaves a declared range has
+        been kept, find the first path with such a step, by initial state and then by steps, and keep it."""
         self.errs = True
         self.order = Order(self.relation, with_errors=True)
         if IN_RANGE.name in self.result.findings:
@@ -298,14 +298,14 @@ class _BoundedModelChecker:
             self.open.remove(goal)
 
     def _hard(self, demanded: int) -> Values | None:
-        """Return an assignment of a path in which the literal is true, or None if there is no such path. For queries
-        that are hard for Z3 (solver.py, `once`). Raises UndecidedError if a limit is reached."""
+        """Return an assignment for a path on which the literal is true, or None if no such path exists. Each query gets
+        a new solver, which suits hard queries (solver.py, `once`). Raises UndecidedError if a limit is reached."""
         answer, values = once(self.circuit, [*self.behaviour, demanded], self.deadline)
         return values if answer.is_yes else None
 
     def _easy(self, *demanded: int) -> Values | None:
-        """Return an assignment of a path in which all literals are true, or None if there is no such path. For queries
-        that are easy for Z3 (solver.py, `Solver`). Raises UndecidedError if a limit is reached."""
+        """Return an assignment for a path on which all literals are true, or None if no such path exists. All queries
+        use one solver, which suits easy queries (solver.py, `Solver`). Raises UndecidedError if a limit is reached."""
         self.solver.add(*self.behaviour[self.added :])
         self.added = len(self.behaviour)
         return self.solver.values() if self.solver.check(*demanded).is_yes else None
@@ -370,8 +370,8 @@ class Order:
             )
 
     def of(self, circuit: AndInverterGraph, first: Sequence[int], second: Sequence[int]) -> list[int]:
-        """Return literals to require, so that two independent steps at consecutive depths are in the order of their
-        numbers. `first` and `second` have, for each depth, the variables that select the steps."""
+        """Return literals that together require two consecutive independent steps to be in the order of their numbers.
+        `first` and `second` have the literals that select each step at the earlier and at the later depth."""
         demanded = []
         for taken, earlier in zip(first, self.earlier, strict=True):
             if taken != FALSE and earlier:

@@ -61,9 +61,9 @@ Side = tuple[int, Sequence[list[Value]], dict[ir.Variable, Value]]
 
 
 class Evaluator:
-    """Evaluates functions of one instance. The methods return literals of the and-inverter graph, and use the path
-    condition, which is true in the states that reach the current point of the function. `alive` is the conjunction
-    of the guards so far; `error` is true if an index or a value has left its declared range."""
+    """Evaluates functions of one instance in all states at once, with literals of the and-inverter graph. The path
+    condition of a point in a function is true in the states that reach this point. `alive` is the conjunction of the
+    guards so far; `error` is true if an index or a value has left its declared range."""
 
     def __init__(self, instance: Instance, circuit: AndInverterGraph, arithmetic: Any) -> None:
         self.instance = instance
@@ -120,8 +120,8 @@ class Evaluator:
         return self.arithmetic.one_of([(chosen, self.number(value)) for chosen, value in sides])
 
     def conjunction(self, conditions: Iterable[tuple[int, int]]) -> tuple[int, int]:
-        """Return two literals: all conditions are true; an error occurs before the first false condition. A condition
-        is given as two literals: it is true; its evaluation leaves a declared range."""
+        """Evaluate conditions in order, up to the first false condition. Return two literals: whether all are true, and
+        whether an evaluation leaves a declared range. `conditions` has the same two literals for each condition."""
         holds, error = TRUE, FALSE
         for is_true, fails in conditions:
             error = self.circuit.either(error, self.circuit.both(holds, fails))
@@ -153,7 +153,7 @@ class Evaluator:
         return [(element, literal) for element, literal in cases if literal != FALSE]
 
     def targets(self, place: FieldLayout, indices: Sequence[Value]) -> list[tuple[int, int]]:
-        """Return the position of each cell that `indices` can select, with a literal: `indices` select this cell."""
+        """Return the position of each cell that `indices` can select, and a literal: whether they select this cell."""
         cells = [(0, TRUE)]
         for index, size in zip(indices, place.sizes, strict=True):
             elements = self.elements(index, size)
@@ -198,7 +198,7 @@ class Evaluator:
     def act(
         self, before: Sequence[Value], function: Function | None, arguments: Sequence[Value]
     ) -> tuple[int, int, list[Value]]:
-        """Do what `take` does, for an action's function (None: never enabled) and arguments that may be symbolic."""
+        """Execute an action's function (None: never enabled). Return what `take` returns. Arguments can be symbolic."""
         state = SymbolicState(list(before))
         self.alive = TRUE if function is not None else FALSE
         self.error = FALSE
@@ -209,8 +209,8 @@ class Evaluator:
     def ask(
         self, function: Function, states: Sequence[Sequence[Value]], taken: Mapping[int, int] | None = None
     ) -> tuple[int, int]:
-        """Evaluate a property's function on one state or two. Return two literals: its result is true; its evaluation
-        leaves a declared range. `taken` has, by an action's position, a literal: this action was taken."""
+        """Evaluate a property's function on one state or two. Return two literals: whether its result is true, and
+        whether its evaluation leaves a declared range. `taken` maps an action's position to whether it was taken."""
         self.alive = TRUE
         self.error = FALSE
         arguments: list[Any] = [SymbolicState(list(cells)) for cells in states]
@@ -221,8 +221,8 @@ class Evaluator:
     def property(
         self, prop: Property, states: Sequence[Sequence[Value]], taken: Mapping[int, int] | None = None
     ) -> tuple[int, int, int]:
-        """Return three literals: a property holds; its failure is permitted; its evaluation leaves a declared range.
-        `taken` is as for `ask`."""
+        """Return three literals: whether a property holds, whether its failure is permitted, and whether its evaluation
+        leaves a declared range. `taken` is as for `ask`."""
         holds, error = self.ask(prop.function, states, taken)
         if prop.permitted is None:
             return holds, FALSE, error
@@ -284,7 +284,7 @@ class Evaluator:
         self.frame.values[variable] = value
 
     def _branch(self, statement: ir.Branch) -> None:
-        """Execute all cases of an `if` statement, and merge their results, beginning with the last two cases."""
+        """Execute all cases of an `if` statement, then merge their results, from the last case to the first."""
         frame = self.frame
         branch = frame.branch
         sides: list[Side] = []
@@ -522,8 +522,8 @@ class Evaluator:
         around: Callable[[], int],
         condition: int = TRUE,
     ) -> Iterator[int]:
-        """Set the variables of the generators to each possible combination of numbers; yield a literal: the combination
-        occurs. `around` returns the path condition, which is false where an `all` or `any` is decided."""
+        """Set the generators' variables to each possible combination of numbers; for each, yield a literal: whether the
+        combination occurs. `around` returns the path condition, which is false once an `all` or `any` is decided."""
         frame, both = self.frame, self.circuit.both
         self.circuit.budget.step()
         frame.branch = both(around(), condition)

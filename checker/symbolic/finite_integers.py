@@ -4,10 +4,10 @@ In:  integers, `OneHotInteger` and `BinaryInteger`.
 Out: the same types; sums, comparisons and choices become Boolean formulas over the possible values, or over the bits.
 
 A one-hot integer is a map from each possible value to a literal that is true if the number has this value. Exactly one
-of these literals is true, wherever the number has a value. This is quick for a replica or an offset, but impossible for
-a range of 70,000 numbers. A binary integer has the bits of its two's complement as literals. `FiniteArithmetic` uses
-one-hot integers for narrow ranges and binary integers for wide ranges; an operation on a one-hot and a binary integer
-has a binary result. When a binary number is written to a cell of narrow range, it becomes one-hot.
+of these literals is true, except where the number has no valid value. One-hot integers are quick for a replica or an
+offset, but impossible for a range of 70,000 numbers. A binary integer has the bits of its two's complement as literals.
+`FiniteArithmetic` uses one-hot integers for narrow ranges and binary integers for wide ranges; an operation on a
+one-hot and a binary integer has a binary result. A binary number written to a cell of narrow range becomes one-hot.
 
 checker/symbolic/linear_integers.py has unbounded numbers. checker/symbolic/evaluator.py works with both kinds.
 """
@@ -33,7 +33,7 @@ COMPARE: Mapping[str, Callable[[Any, Any], Any]] = {
 
 @dataclass(slots=True)
 class OneHotInteger:
-    """A number that depends on variables. `of` has, for each possible value, a literal: the number has this value."""
+    """A number that depends on variables. `of` maps each value to a literal that is true if the number has it."""
 
     of: Mapping[int, int]
 
@@ -344,8 +344,8 @@ def _one_hot(cases: Mapping[int, int]) -> Number:
 
 
 def _above_0(a: Number) -> Number:
-    """Return `a`, which is always above 0, without the cases of values up to 0. The literals of these cases are false
-    in every assignment, but need not be the constant FALSE."""
+    """Return `a`, which is always above 0, without its cases for values of 0 or less. The literals of these cases are
+    false in every assignment, but need not be the constant FALSE."""
     if isinstance(a, int) or min(_values(a)) > 0:
         return a
     return OneHotInteger({value: literal for value, literal in _cases(a).items() if value > 0})

@@ -45,8 +45,8 @@ PATIENCE = 0.5
 
 @contextmanager
 def telling_interrupts() -> Iterator[None]:
-    """In the block, turn errors of Z3's Python bindings into KeyboardInterrupt, if Ctrl-C caused them, or into
-    UndecidedError, if memory was lacking."""
+    """Translate errors of Z3's Python bindings in the block: into KeyboardInterrupt if Ctrl-C caused the error, and
+    into UndecidedError if memory ran out."""
     try:
         yield
     except ctypes.ArgumentError as error:
@@ -63,8 +63,8 @@ def telling_interrupts() -> Iterator[None]:
 
 @contextmanager
 def _watched(solver: z3.Solver, deadline: float) -> Iterator[threading.Event]:
-    """During the block, interrupt a solver that misses the deadline or exceeds the memory limit. The event that the
-    block gets is set if memory was the reason for the interruption."""
+    """During the block, interrupt the solver if it misses the deadline or if the memory limit is exceeded. Yield an
+    event, which is set if memory was the reason."""
     is_over, is_full = threading.Event(), threading.Event()
 
     def watch() -> None:
@@ -92,9 +92,9 @@ def _watched(solver: z3.Solver, deadline: float) -> Iterator[threading.Event]:
 def ask(
     question: Callable[[], z3.CheckSatResult], solver: z3.Solver, deadline: float, *, is_quick: bool = False
 ) -> Answer:
-    """Return the answer to a query, or the reason for the lack of an answer. `deadline` is a time of time.monotonic.
-    Ctrl-C raises KeyboardInterrupt. Z3 handles the signal itself, and can lose a signal just before it answers.
-    Therefore during a quick query (`is_quick`) Python handles the signal, after the answer."""
+    """Return Z3's answer to a query, or the reason why it gave no answer. `deadline` is a time of time.monotonic.
+    Ctrl-C raises KeyboardInterrupt. Z3 handles this signal itself, but can lose a signal that arrives just before its
+    answer. Therefore Python handles the signal of a quick query (`is_quick`), after the answer."""
     left = deadline - time.monotonic()
     if left <= 0:
         return Answer.SECONDS

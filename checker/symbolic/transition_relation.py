@@ -1,17 +1,17 @@
 """The transition relation of an instance as Boolean formulas: one state, every step from it, and all properties.
 
 In:  an `Instance` whose initial states are enumerated.
-Out: a `TransitionRelation`, formulas over the variables of one state and of the choice of a step. The relation is built
-     once. `Unrolling` repeats the relation for every depth, and gives the literals of the properties at each depth and
-     the path of a satisfying assignment; a proof uses the relation for a single transition
+Out: a `TransitionRelation`, formulas over the variables of one state and the selectors of its steps. The relation is
+     built once. `Unrolling` repeats the relation for every depth, and gives the literals of the properties at each
+     depth and the path of a satisfying assignment; a proof uses the relation for a single transition
      (checker/proofs/induction.py). `InitialChoice` is the choice of an initial state.
 
 State d+1 of an unrolling consists of formulas over state d; only the selectors of steps are variables. Therefore the
 values of initial states, and steps that cannot be enabled yet, are propagated as constants.
 
-An initial state that the model yields has a variable of its own. `@initial` functions in the language (generators) are
-evaluated symbolically, with one symbolic value for each parameter. So the formula for a million initial states is as
-large as the formula for one. The initial states were enumerated before, so no generator leaves a declared range.
+Each initial state that an `@initial` function yields has its own variable. `@initial` functions in the language
+(generators) are evaluated symbolically, with one symbolic value for each parameter, so the formula for a million
+initial states is as large as for one. The enumeration has shown before that no generator leaves a declared range.
 """
 
 from __future__ import annotations
@@ -60,9 +60,9 @@ class TransitionRelation:
     The literal `within` is true if the model's constraints are true in the state; otherwise no step is enabled. The
     literal `unknown` is true if a constraint cannot be evaluated; then all steps of the state leave a declared range.
 
-    Further literals: `one_value`, every cell of `before` has exactly one value; `one_step`, exactly one step is
-    selected and this step is enabled; `error`, some step leaves a declared range; `stays`, the selected step does not
-    leave a range. A property of states is about `before`, a property of transitions about `before` and `after`.
+    Other literals: `one_value` is true if every cell of `before` has exactly one value; `one_step`, if exactly one step
+    is selected and this step is enabled; `error`, if some step leaves a declared range; `stays`, if the selected step
+    does not. Properties of states use `before`; properties of transitions use `before` and `after`.
     """
 
     def __init__(
@@ -156,8 +156,8 @@ class TransitionRelation:
         return PropertyLiterals(prop, *self.evaluator.property(prop, states, self.taken))
 
     def _deadlock(self) -> PropertyLiterals:
-        """Return the literals of `deadlock`, which holds if a step is enabled or leaves a declared range, if a
-        `@terminal` predicate is true, or if a constraint of the model is false."""
+        """Return the literals of `deadlock`, the property that a state is no deadlock: a step is enabled or leaves a
+        declared range, a `@terminal` predicate is true, or a constraint of the model is false."""
         circuit = self.circuit
         has_step = circuit.any([-self.within, *(circuit.either(one.enabled, one.error) for one in self.transitions)])
         ends, error = FALSE, FALSE
@@ -168,8 +168,8 @@ class TransitionRelation:
         return PropertyLiterals(DEADLOCK, circuit.either(has_step, ends), FALSE, circuit.both(-has_step, error))
 
     def _in_range(self) -> PropertyLiterals:
-        """Return the literals of `in_range`, which holds if no step from the state leaves a declared range, and no
-        property does when it is evaluated in the state or on the selected step. The method sets `asking` to the
+        """Return the literals of the property `in_range`: no step from the state leaves a declared range, and no
+        evaluation of a property in the state or on the selected step does. Also set `asking` to the literals of the
         properties whose evaluation can leave a declared range."""
         circuit, judged = self.circuit, self.properties
         every = [judged[prop.name] if prop.name in judged else self._ask(prop) for prop in self.instance.properties]
@@ -206,8 +206,8 @@ class InitialChoice:
     """The choice of an initial state, as formulas: the cells of the chosen state, and the condition that exactly one
     state is chosen.
 
-    `places` are decisions that determine the order of initial states: if two states differ first in decision i, the
-    state with the smaller option there has the smaller number. `number` returns the state's number in an assignment.
+    Each of `places` is a decision: a list of literals (options), of which one is true. At the first decision where two
+    states differ, the earlier option gives the smaller number. `number` returns the chosen state's number.
     """
 
     cells: Sequence[Value]
@@ -275,8 +275,8 @@ def _generated(instance: Instance, evaluator: Evaluator) -> InitialChoice:
 
 
 def _argument(evaluator: Evaluator, choices: ArgumentRange) -> tuple[Value, int, list[Options]]:
-    """Return a symbolic argument, a literal that is true if the argument has exactly one value, and the decisions that
-    order the argument's values."""
+    """Return a symbolic argument, a literal that is true if the argument has exactly one value, and the decisions (see
+    InitialChoice) that order the argument's values."""
     circuit, arithmetic = evaluator.circuit, evaluator.arithmetic
     if choices.is_subset:
         members = [circuit.variable() for _ in range(choices.elements)]
@@ -291,8 +291,8 @@ def _argument(evaluator: Evaluator, choices: ArgumentRange) -> tuple[Value, int,
 
 
 def _together(circuit: AndInverterGraph, chosen: Options, places: Sequence[Sequence[Options]]) -> Iterator[Options]:
-    """Yield the decisions of all generators as one sequence: decision i is decision i of the generator that `chosen`
-    selects. If this generator has fewer decisions, the first option is taken."""
+    """Yield the decisions of the generator that `chosen` selects, as formulas over the decisions of all generators. If
+    the selected generator has fewer decisions than others, the first option of each further decision is true."""
     for column in zip_longest(*places, fillvalue=(TRUE,)):
         yield [
             circuit.any(circuit.both(one, option) for one, option in zip(chosen, row, strict=True))
@@ -314,8 +314,8 @@ class UnrolledLevel:
 
 
 class Unrolling:
-    """All paths of a length as formulas. The paths start in an initial state or, if `free` is true, in any. The literal
-    `begins` is true if the first state is exactly one of these states."""
+    """All paths up to a depth as formulas; they start in an initial state or, if `free` is true, in any state. The
+    literal `begins` is true if the cells of the first state describe exactly one such state."""
 
     def __init__(self, relation: TransitionRelation, *, free: bool = False) -> None:
         self.relation = relation

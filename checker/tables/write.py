@@ -266,9 +266,9 @@ class Edge:
 
 
 def sampled_edges(exploration: Exploration, kernel: Kernel) -> Iterator[Edge]:
-    """Yield every step from the first states, at most MOST_OF_A_LEVEL, of each sampled level (see MOST_STATES), in the
-    order of the search, which is the same for every engine. Because most engines do not keep the states of the levels,
-    these levels are searched again, and CPython takes the steps. Raises KeyboardInterrupt."""
+    """Yield a sample of a search's steps: from each of the first levels (see MOST_STATES), every step from the first
+    MOST_OF_A_LEVEL states. The order is that of the search, the same for every engine. Most engines do not keep the
+    states of a level, so these levels are searched again; CPython takes the steps. Raises KeyboardInterrupt."""
     totals = list(accumulate(exploration.levels))
     within = sum(total <= MOST_STATES for total in totals)
     # All states of these levels were expanded; a step that leaves a declared range has no next state, so it is no edge.

@@ -5,6 +5,6 @@ Out: for each partition, what the brokers have and which invariants are broken, 
 
 audit_command.py is the command line. copies.py finds the copies of a partition and reads their logs. own_checks.py
 compares a copy with its own checkpoints, comparison.py compares the copies offset by offset, acknowledged.py looks for
-acknowledged records. findings.py holds what the checks have in common; report.py audits a partition and prints the
-result.
+acknowledged records. findings.py defines the findings of these checks and their grades; report.py audits a partition
+and formats the report.
 """

@@ -1,9 +1,9 @@
-"""Acknowledged records: reads the list of records acknowledged with acks=all; checks that every copy holds them.
+"""Reads a list of records that were acknowledged with acks=all, and checks that every copy of their partition has them.
 
-In:  the list: a text file of lines `OFFSET` or `OFFSET VALUE`, or of JSON objects; or a recording of observations or of
-     network traffic. Each batch of a copy, once it is read; after the last batch, the logs of the copies.
-Out: the records of the list as `Acked`, in the order of the file, or a UsageError with file and line. The findings of
-     the check.
+In:  the list: a text file with lines `OFFSET` or `OFFSET VALUE`, or with JSON objects, or a recording of observations
+     or of network traffic; each batch of each copy, when it is read; the logs of the copies after the last batch.
+Out: the records of the list as `Acked`, in the order of the file, or a UsageError with file and line; and the findings
+     of the check.
 """
 
 from __future__ import annotations
@@ -92,8 +92,8 @@ def _listed(number: int, said: dict[str, Any]) -> Acked:
 
 
 def _observed(number: int, said: dict[str, Any]) -> Acked | None:
-    """The acknowledged record in `said`, a line of a recording: an `acked` line with acks=all, or a `client_result`
-    without an error. None for any other line."""
+    """Return the acknowledged record in `said`, a line of a recording. Return None if `said` has no offset, or is
+    neither an `acked` line with acks=all nor a `client_result` line without an error."""
     is_acked = said["kind"] == "acked" and said.get("acks", "all") in ("all", "-1", -1)
     is_result = said.get("what") == "client_result" and said.get("error", "absent") is None
     if not (is_acked or is_result) or said.get("offset") is None:
@@ -118,7 +118,7 @@ MOST_TOLD = 20
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What a copy has at the offset of an acknowledged record; `is_it`: whether it is that record."""
+    """What a copy has at the offset of an acknowledged record; `is_it` says whether this is the acknowledged record."""
 
     is_it: bool | None
     """Whether it is the acknowledged record; None if the records could not be read."""
@@ -219,7 +219,7 @@ class AckedCheck:
 
     @staticmethod
     def _is_unknown(log: CopyLog, record: Acked, entry: Entry | None) -> bool:
-        """Whether it is unknown if the copy has `record`: what is at its offset was not read, or may be compacted."""
+        """Whether the check of a copy is undecided: the log was not read at `record`, or may be compacted there."""
         if entry is not None:
             return entry.is_it is None
         return record.offset >= log.start and (
@@ -227,7 +227,7 @@ class AckedCheck:
         )
 
     def _instead(self, entries: Mapping[str, Entry | None]) -> str:
-        """Say in words what each copy has at the offset of a record that no copy holds."""
+        """Return a text about a record that no copy holds: what each copy has at the record's offset instead."""
         brokers: dict[str, list[str]] = {}
         for log in self.logs:
             entry = entries[log.broker]

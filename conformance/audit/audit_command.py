@@ -69,7 +69,7 @@ OPTIONS = (
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Audit all partitions, also if some files cannot be read; print the report, and return the exit code."""
+    """Audit all partitions, even if some files cannot be read; print the report, and return the exit code."""
     folders = copies_in(arguments.folders, arguments.partition)
     isr = _isr(arguments.isr, folders)
     acked = _acked(arguments.acked, folders)
@@ -127,8 +127,8 @@ class _Progress:
 
 
 def _isr(options: Sequence[str], folders: Found) -> Mapping[str | None, frozenset[str]]:
-    """For each partition, the brokers in its ISR as the --isr options list them; the key None stands for all other
-    partitions. Raises UsageError."""
+    """Return the brokers in the ISR of each partition, as the --isr options list them; the key None is for all
+    partitions that no --isr option names. Raises UsageError."""
     isr: dict[str | None, frozenset[str]] = {}
     for text in options:
         partition, brokers = _for_partition(text, folders)
@@ -155,8 +155,8 @@ def _acked(options: Sequence[str], folders: Found) -> Mapping[str, list[Acked]]:
 
 
 def _only_partition(text: str, folders: Found) -> str:
-    """The partition of an option --acked whose value `text` names none: the only partition outside internal topics.
-    Raises UsageError if there is not exactly one."""
+    """Return the only partition outside internal topics, for an --acked option with the value `text`, which names no
+    partition. Raises UsageError if there is not exactly one."""
     partitions = [partition for partition in folders.copies if not partition.startswith("__")]
     if len(partitions) != 1:
         raise UsageError(

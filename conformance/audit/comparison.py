@@ -1,12 +1,12 @@
 """Compares the copies of a partition offset by offset: does each copy have every committed record that it must have?
 
-Batches with equal offsets, leader epochs and digests are equal. Of other batches, the records are compared, since
-compaction rewrites the batches of each copy separately. Compressed records that cannot be read are left undecided.
+Batches are equal if their offsets, leader epochs and digests are equal. If batches differ, their records are compared,
+because compaction rewrites the batches of each copy separately. Compressed records that cannot be read are undecided.
 
-A record is committed if it is below the high watermark of a broker that holds it. Every later leader has to hold it. If
-a broker lacks a committed record, because its log ends before the record's offset or has a record of an earlier leader
-epoch there, the broker may only have stopped before the other brokers: this is an error only if that broker was in the
-ISR, which the folders do not show.
+A record is committed if it is below the high watermark of a broker that holds it. Every later leader has to hold it. A
+broker may lack a committed record because its log ends before the record's offset or has a record of an earlier leader
+epoch there. Perhaps the broker only stopped before the other brokers. Therefore the lack of the record is an error only
+if the broker was in the ISR, which the folders do not show.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ class Group:
 @dataclass(frozen=True)
 class Region:
     """Offsets at which copies differ: the groups of copies that hold records there, and the brokers whose copy has a
-    hole.
+    hole (`holes`): its log spans these offsets, but has no records there.
 
-    `why` says why the groups could not be compared; None if they were compared, and differ.
+    `why` is the reason why the groups could not be compared; None if they were compared.
     """
 
     first: int
@@ -49,12 +49,12 @@ class Region:
     why: str | None = None
 
     def goes_on_as(self, other: Region) -> bool:
-        """Whether `other` follows directly after this region, with the same copies in the same groups."""
+        """Whether `other` begins right after this region and has the same `sides`, so that both can be joined."""
         return self.last + 1 == other.first and self.sides() == other.sides()
 
     def sides(self) -> object:
-        """What must be equal in two regions so that they are joined to one: the brokers and the leader epochs of the
-        groups, the holes, and `why`. The values of records may differ."""
+        """Return what two successive regions must have in common to be joined: the brokers and leader epochs of the
+        groups, the holes, and `why`. The values of the records may differ."""
         return [(group.brokers, group.epoch) for group in self.groups], self.holes, self.why
 
 
@@ -160,7 +160,7 @@ def _are_equal(pieces: Sequence[_Piece]) -> bool:
 
 
 def _gap(cursors: Sequence[_Cursor], holders: Sequence[_Cursor], piece: _Piece) -> Iterator[Region]:
-    """Yield the region of `piece`, which all `holders` hold equally, if some other copy has a hole there."""
+    """Yield the region of `piece`, which all `holders` have, if some other copy has a hole (no records) there."""
     holes = _holes(cursors, holders, piece.first)
     if holes:
         brokers = tuple(cursor.log.broker for cursor in holders)
@@ -177,7 +177,7 @@ def _holes(cursors: Sequence[_Cursor], holders: Sequence[_Cursor], at: int) -> t
 
 
 def _different(cursors: Sequence[_Cursor], holders: Sequence[_Cursor]) -> Iterator[Region]:
-    """Yield the region of the offset of the `holders`' next records, with the copies grouped by these records."""
+    """Yield a region of one offset, where the `holders` have different records; equal records form a group."""
     groups = _grouped(holders, lambda piece: (piece.epoch, piece.digest))
     at = holders[0].head.first if holders[0].head else 0
     yield Region(at, at, tuple(groups.values()), _holes(cursors, holders, at))
@@ -194,10 +194,10 @@ def _grouped(cursors: Sequence[_Cursor], key: Callable[[_Piece], tuple[Any, ...]
 
 
 def _unopened(cursors: Sequence[_Cursor], at: int, last: int, why: str) -> Iterator[Region]:
-    """Yield the region of the offsets `at` to `last`, where batches differ and the records of some are unreadable.
+    """Yield the region of the offsets `at` to `last`, where batches differ and some batches have unreadable records.
 
-    If each copy there has a single batch with exactly these offsets, and compaction has not rewritten any, the copies
-    differ; otherwise it is unknown whether their records differ, and the region says `why`.
+    If each copy has a single batch there with exactly these offsets, which compaction has not rewritten, the copies
+    differ. Otherwise it is unknown whether their records differ; then the region gives the reason `why`.
     """
     holders = [cursor for cursor in cursors if cursor.head and cursor.head.first <= last]
     groups = _grouped(holders, lambda piece: (piece.first, piece.last, piece.epoch, piece.digest))
@@ -252,7 +252,7 @@ class CommittedCheck:
             yield Finding(Grade.NOTE, "matching", statement, (broker,), first)
 
     def _pair(self, region: Region, earlier: Group, later: Group) -> Finding:
-        """The finding about two groups that differ; the leader epoch of `later` is the higher one, or equal."""
+        """Return the finding about two groups that differ; `later` has the higher leader epoch, or an equal one."""
         brokers, first = (*earlier.brokers, *later.brokers), region.first
         values = f": {earlier.shown} against {later.shown}" if earlier.shown or later.shown else ""
         who = f"{names(earlier.brokers)} differ{'s' * (len(earlier.brokers) == 1)} from {names(later.brokers)} at"
@@ -306,8 +306,8 @@ class CommittedCheck:
             )
 
     def _later_leaders(self) -> Iterator[Finding]:
-        """Yield the findings about leaders whose epoch begins below a record that was committed in an earlier epoch:
-        such a leader lacked the record."""
+        """Yield the findings about leaders that lacked a committed record: the leader's epoch begins at or below the
+        offset of a record that was committed in an earlier epoch."""
         for log in self.logs:
             committed = min(self._high_watermarks[log.broker], log.end)
             ends = [run.last for run in log.runs]
@@ -376,8 +376,8 @@ def lacking(isr: Set[str] | None, statement: str, brokers: tuple[str, ...], firs
 
 
 def later_leader_without(logs: Sequence[CopyLog], offset: int, epoch: int) -> tuple[int, int, str] | None:
-    """The first leader after `epoch` that started at or before `offset`, and so lacked the record of `epoch` there: the
-    leader's epoch, its start offset, and a broker whose log folder shows both; None if there is no such leader."""
+    """Return the first leader after `epoch` that started at or before `offset`, and so lacked the record of `epoch`
+    there: its epoch, its start offset, and a broker whose log folder shows both; None if there is no such leader."""
     leaders = [
         (later, start, log.broker)
         for log in logs
@@ -388,7 +388,7 @@ def later_leader_without(logs: Sequence[CopyLog], offset: int, epoch: int) -> tu
 
 
 def _starts(logs: Sequence[CopyLog], but: str) -> dict[tuple[int, int], list[str]]:
-    """Each entry (leader epoch, start offset), with the brokers, other than `but`, whose log folders have the entry."""
+    """Return pairs (leader epoch, start offset), each with the brokers, except `but`, whose log folders have it."""
     starts: dict[tuple[int, int], list[str]] = {}
     for log in logs:
         if log.broker != but:

@@ -1,7 +1,7 @@
-"""The copies of partitions in log folders: the files of each, and its log, read batch by batch.
+"""Finds the copies of partitions in log folders: the files of each copy, and its log, which is read batch by batch.
 
-Reading ends before the first batch that cannot be read. At the very end of the log, where nothing was flushed yet, such
-a batch is left by a loss of power (`torn`); anywhere else it is damage.
+Reading ends before the first batch that cannot be read. A loss of power can leave such a batch at the very end of a log
+if the batch was not flushed yet (`torn`); anywhere else an unreadable batch is damage.
 """
 
 from __future__ import annotations
@@ -281,8 +281,8 @@ class CopyLog:
             pass
 
     def _in_segment(self, path: Path, is_last: bool, base: int) -> Iterator[Batch]:
-        """The batches of a segment, whose base offset is `base`. The last segment may end early, torn by a loss of
-        power. Raises FileError."""
+        """Yield the batches of a segment with the base offset `base`. In the last segment of a log (`is_last`), stop
+        before a batch at the end that a loss of power has torn. Raises FileError."""
         with opened(path) as (file, size):
             try:
                 for batch in batches_of(file, size, self._most):

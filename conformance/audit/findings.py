@@ -50,7 +50,7 @@ def names(brokers: Sequence[str]) -> str:
 
 
 def at_most(most: int, findings: Iterable[Finding]) -> Iterator[Finding]:
-    """The first `most` findings of each grade and check; one finding more says how many findings are left out."""
+    """Yield the first `most` findings per grade and check; if more exist, a finding tells how many are left out."""
     counts: Counter[tuple[Grade, str]] = Counter()
     for finding in findings:
         kind = finding.grade, finding.check

@@ -73,8 +73,8 @@ def check_leader_epochs(log: CopyLog) -> Iterator[Finding]:
 
 
 def _first_disagreement(log: CopyLog, checkpoint: str, entries: tuple[tuple[int, int], ...]) -> Iterator[Finding]:
-    """Yield the finding about the first offset to which log and checkpoint give different leader epochs. Both ends of
-    each run of batches are compared: an entry that begins in between also covers the last offset of the run."""
+    """Yield a finding about the first offset whose leader epochs in log and checkpoint differ, and a note if the
+    checkpoint begins above the log start. Comparing the first and the last offset of each run of batches is enough."""
     place = -1
     first = entries[0][1] if entries else 0
     if first > log.start:
@@ -179,7 +179,7 @@ MOST_FINDINGS = 10
 
 
 def _after(before: Producer, batch: Batch) -> Producer:
-    """The state of a producer after `batch`, its next batch. With a new epoch, sequence numbers begin anew."""
+    """Return a producer's state after `batch`, given its state `before`. A new epoch restarts the sequence numbers."""
     if batch.header.producer_epoch != before.epoch:
         before = Producer(batch.header.producer_epoch, -1, -1, before.open_transaction)
     if batch.header.is_control:

@@ -79,7 +79,7 @@ def audit_partition(
 
 
 def _of_one_topic(logs: Sequence[CopyLog]) -> tuple[list[CopyLog], list[Finding]]:
-    """All `logs` and no finding; if topic ids differ, the logs of the most frequent id and a finding about this."""
+    """Return the logs with the most frequent topic id, and a finding if other ids exist; all logs if no ids differ."""
     ids = sorted({log.copy.topic_id for log in logs if log.copy.topic_id is not None})
     if len(ids) < 2:
         return list(logs), []
@@ -131,8 +131,8 @@ def spell_finding(partition: str, finding: Finding) -> str:
 
 
 def is_told(report: PartitionReport, of: int) -> bool:
-    """Whether the report of a partition is printed: if the number `of` of audited partitions is small, or if there is
-    a finding that is no note."""
+    """Whether the report of a partition is printed: if at most MOST_WITHOUT_FINDINGS partitions are audited (`of` is
+    their number), or if a finding has a grade other than NOTE."""
     return of <= MOST_WITHOUT_FINDINGS or any(finding.grade != Grade.NOTE for finding in report.findings)
 
 

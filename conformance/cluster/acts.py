@@ -1,10 +1,10 @@
-"""What a driver does to a cluster: fixed sequences of calls, and an administrator's operations, drawn at random.
+"""Functions that drive a cluster: fixed sequences of calls, and an administrator's operations, drawn at random.
 
 In:  a `Cluster`, used through its public methods only; a source of randomness.
 Out: the changed cluster; for a drawn operation its name and arguments, or None if the cluster refuses the operation.
 
-Some functions make several calls, because one step of the formal model does as much: for "the leader handles a fetch",
-a timer of the follower fires, and its request is delivered. The operations of administrators need a KRaft controller.
+Some functions make several calls, which together are one step of the formal model: for "the leader handles a fetch", a
+timer of the follower fires, and its request is delivered. The operations of administrators need a KRaft controller.
 """
 
 from __future__ import annotations

@@ -2,15 +2,15 @@
 
 In:  operations of a test driver, a scheduler, or a user: deliver, drop, advance time, fire, crash, elect, produce,
      read; with a KRaft controller also fencing, controlled shutdowns, and an administrator's requests.
-Out: `observe()`. All communication inside is by messages; the same operations give the same cluster.
+Out: `observe()`. The same operations always lead to the same state. Clients and brokers communicate only by messages.
 
-Two simplifications are shared with the formal model: a fetch response carries everything from the fetch offset to the
-log end (unless `Settings` limits it); and a fetch is between one follower and one leader, at most one outstanding per
-pair. A batch holds one record. Before 2.7 the ISR is written synchronously, as through ZooKeeper.
+The formal model makes the same two simplifications: a fetch response carries all records from the fetch offset to the
+log end (unless `Settings` limits them), and a follower has at most one outstanding fetch to a leader. The cluster's own
+producers send one record in a batch. Before 2.7, a leader writes the ISR synchronously, as through ZooKeeper.
 
-Connections: a message that is dropped, or that reaches a process other than the intended one, breaks its connection,
-and the process that awaits a response on it notices at once. A crash breaks every connection to the process; messages
-that it had already sent still arrive.
+Connections: a message that is dropped, or that reaches a process other than the intended one, breaks its connection;
+the process that awaits a response on this connection notices at once. A crash breaks every connection to the process;
+messages that the process had already sent still arrive.
 """
 
 from __future__ import annotations
@@ -272,9 +272,9 @@ class Cluster:
         return self._clients.outside
 
     def refresh_metadata(self, broker: int, producer: str = PRODUCER) -> None:
-        """A producer learns from a broker that believes itself the leader that this broker leads. Errors:
-        `ClusterError` if the producer ignores the broker because it knows a later leader epoch, or if the broker does
-        not run."""
+        """A producer learns the leader epoch of `broker`, which believes that it leads. Errors: `ClusterError`, only
+        with STALE_METADATA_IGNORED, if the producer knows a later leader epoch, or the broker does not run.
+        """
         self._clients.producer(producer).learns_of_leader(self.leader_known_to(broker)[1])
 
     def produce(self, payload: str, broker: int, acks: Acks = Acks.ALL, producer: str = PRODUCER) -> int:
@@ -322,7 +322,7 @@ class Cluster:
         return self._clients.delete_records(broker, before_offset)
 
     def check_low_watermark(self, broker: int) -> None:
-        """A leader answers the DeleteRecords requests whose offset the low watermark has reached, as after a fetch."""
+        """A leader answers the DeleteRecords requests whose offset the low watermark has reached."""
         running = self._broker(broker).running
         if running is not None:
             running.delete_records.try_complete()
@@ -342,7 +342,7 @@ class Cluster:
         return self._clients.consumer(consumer, isolation).fetch(broker, most, rack)
 
     def expire_preferred_read_replica(self, consumer: str = CONSUMER) -> None:
-        """A consumer returns to the leader, because metadata.max.age.ms is over. Errors: as for `seek`."""
+        """A consumer reads from the leader again, since metadata.max.age.ms has passed. Errors: as for `seek`."""
         self._consumer(consumer).expire_preferred_read_replica()
 
     def tell_consumer(
@@ -371,8 +371,8 @@ class Cluster:
         return not self._quorum().has_session(broker) and not self._quorum().image.brokers[broker].is_fenced
 
     def may_register(self, broker: int) -> bool:
-        """Whether a broker can register a new process now without being fenced first: its session has ended and, if
-        registering itself fences (KAFKA-18106), the broker is fenced already. Errors: `ClusterError` without KRaft."""
+        """Whether a broker can register a new process now without being fenced first: its session has ended, and the
+        broker is fenced already or (before KAFKA-18106) need not be. Errors: `ClusterError` without KRaft."""
         quorum = self._quorum()
         is_fenced = quorum.image.brokers[broker].is_fenced
         return not quorum.has_session(broker) and (is_fenced or not quorum.fences_at_registration)
@@ -383,7 +383,7 @@ class Cluster:
         self._quorum().end_session(broker)
 
     def fence(self, broker: int) -> None:
-        """The controller fences a broker whose session has ended. Errors: `ClusterError` if the session lasts."""
+        """Fence a broker. Errors: `ClusterError` if the broker's session has not ended, or it is fenced already."""
         self._broker(broker)
         self._quorum().fence(broker)
 
@@ -409,7 +409,7 @@ class Cluster:
         self._quorum().replication.change_min_insync_replicas(least)
 
     def write_cluster_min_insync_replicas(self) -> None:
-        """Set the cluster's min.insync.replicas, not the topic's. Errors: `ClusterError` without KRaft."""
+        """Set the cluster's min.insync.replicas, which empties the ELR. Errors: `ClusterError` without KRaft."""
         self._quorum().replication.write_cluster_min_insync_replicas()
 
     def unregister(self, broker: int) -> None:

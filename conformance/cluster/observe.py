@@ -33,7 +33,7 @@ from isrcheck.conformance.cluster.network.records import UNDEFINED_OFFSET, Contr
 class FetcherView:
     """One fetcher of a broker. `mode`: None if the fetcher does not have the partition; `outstanding`: the number of
     the request that awaits a response, or None; `not_before`: the end of a back-off, in ms; `diverging`: the response
-    that tells where to truncate the log, until this is done, otherwise None."""
+    that tells the broker where to truncate its log, until the log is truncated; otherwise None."""
 
     source: int
     mode: Mode | None
@@ -44,7 +44,7 @@ class FetcherView:
 
 @dataclass(frozen=True)
 class LeadershipView:
-    """What a broker that believes it leads knows of followers and waiting requests. None: an unknown offset."""
+    """What a broker that believes it leads knows of its followers and of waiting requests. Unknown offsets are None."""
 
     isr: frozenset[int]
     proposed_isr: frozenset[int] | None
@@ -76,8 +76,8 @@ class ProducerStateView:
 
 @dataclass(frozen=True)
 class BrokerView:
-    """What can be observed of one broker. While no process runs, the log is that on the disk, and fields that
-    only a process knows are None."""
+    """What can be observed of one broker. While no process runs, `log` is the log on the disk, and the fields that only
+    a process knows are empty: None, 0, -1 or an empty tuple."""
 
     number: int
     is_up: bool
@@ -121,7 +121,7 @@ class BrokerView:
         return next((each.source for each in self.fetchers if each.mode is not None), None)
 
     def mistakes(self, request: Sent) -> bool:
-        """Whether the broker takes a request for a duplicate, although the record in its log with the stamp of the
+        """Whether the broker wrongly takes a request for a duplicate: the record in its log that has the stamp of the
         request has a different payload."""
         offsets = [offset for stamp, offset in self.producers.remembered if stamp == request.stamp]
         return any(record.offset == offsets[0] and record.payload != request.payload for record in self.log if offsets)
@@ -149,7 +149,7 @@ class ControllerView:
 @dataclass(frozen=True)
 class ProducerView:
     """One producer: its identities (id, epoch), the present identity last; its records that have sequence numbers, each
-    with all its stamps; the latest leader epoch that it has heard of; and the highest acknowledged offset (-1: none).
+    with all its stamps; the latest leader epoch that the producer knows; the highest acknowledged offset (-1: none).
     """
 
     name: str

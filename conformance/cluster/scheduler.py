@@ -312,6 +312,6 @@ class Scheduler:
 
 
 def _belongs_to_one_event(message: Message) -> bool:
-    """Whether a message arrives at once with `Chances.whole_exchanges`: between brokers, and no fetch response."""
+    """Whether `Chances.whole_exchanges` delivers a message at once: it is between brokers, and no fetch response."""
     between_brokers = isinstance(message.source, int) and isinstance(message.destination, int)
     return between_brokers and not isinstance(message.payload, FetchResponse)

@@ -1,4 +1,4 @@
-"""A user's own broker: two replicas in memory, and a driver of three methods that compares it with the model.
+"""A user's own broker: two replicas in memory, and a driver with which `conform replay` compares them to the model.
 
 conform replay --driver own_broker.py --walks 200 --set replicas=2 --set elections=0 --set bounces=0 --set crashes=0
 """
@@ -10,7 +10,7 @@ from isrcheck.conformance.replay.system import StepRefusedError
 
 class Driver:
     def begin(self, trace):
-        """Broker 0 leads, broker 1 follows; both are in the ISR, and min.insync.replicas is 2."""
+        """Set up broker 0 as leader and broker 1 as follower; both are in the ISR, and min.insync.replicas is 2."""
         self.leader, self.follower = (SimpleNamespace(log=[], high_watermark=0) for _ in range(2))
         self.follower_end, self.in_sync = 0, True  # what the leader knows of its follower
         self.response = None
@@ -22,7 +22,7 @@ class Driver:
         getattr(self, step.action)(*step.ordinals)
 
     def observe(self):
-        """Return the state by the model's names; missing variables and values that are None are not compared."""
+        """Return values of the model's variables, by name; missing variables and None values are not compared."""
         return {
             "log_end_offset": [len(self.leader.log), len(self.follower.log)],
             "high_watermark": [self.leader.high_watermark, self.follower.high_watermark],

@@ -2,11 +2,11 @@
 
 In:  a recording: the events of a run (format/events.py), what was observed of brokers and clients (recorded/lines.py),
      or network traffic (wire/).
-Out: a verdict: followed (for observations: with a path of the model that explains them), rejected at a line of the
-     file, or undecided.
+Out: a verdict: followed, rejected at a line of the file, or undecided. With observations that were followed, search/
+     also gives a path of the model that explains the observations.
 
 follow_command.py is the command line. runs.py follows a log of events, and recorder/ writes logs of random runs of the
-cluster. search/ explains recordings of observations, and online/ follows long ones, in memory that does not grow with
-their length; report/ prints their verdicts. If there are many logs, many.py follows them in this process or on Spark
-(on_spark.py), and prints a one-line verdict for each log (verdicts.py).
+cluster. search/ follows recordings of observations; online/ follows long recordings of observations, in memory that
+does not grow with the length of the recording; report/ prints the verdicts of both. many.py follows many logs, in this
+process or on Spark (on_spark.py), and prints a one-line verdict for each log (verdicts.py).
 """

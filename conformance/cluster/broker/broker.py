@@ -160,8 +160,8 @@ class Broker(Part):
         self.running, self.is_frozen, self.has_stopped_cleanly = None, False, False
 
     def _shut_down(self) -> None:
-        """Shut the process down cleanly: everything is flushed, the high watermark and the log start are checkpointed,
-        and the disk records a clean shutdown. (Left out: Kafka also saves the producers' state at a clean shutdown.)"""
+        """Shut the process down cleanly: flush the log, checkpoint the high watermark and the log start, and record the
+        clean shutdown. Unlike Kafka, this method does not save the producers' state."""
         log = self._must_move().log
         log.flush()
         log.checkpoint_high_watermark()
@@ -185,8 +185,8 @@ class Broker(Part):
         self.has_stopped_cleanly &= not self._switches.DELETED_FOLDER_IS_UNCLEAN
 
     def report_directory(self) -> None:
-        """Report the directory of the replica to the controller, as if the controller had recorded a different
-        directory. Errors: `ClusterError` if no process runs, or it is frozen."""
+        """Send the controller a request that reports the replica's directory, as if the controller had recorded a
+        different directory. Errors: `ClusterError` if no process runs, or it is frozen."""
         self._must_move()
         self._ask_controller(AssignReplicasToDirsRequest())
 
@@ -248,15 +248,15 @@ class Broker(Part):
                 raise AssertionError(f"{message} is not for a broker: this is a defect of the cluster")
 
     def disconnected_from_controller(self, request: int) -> None:
-        """The connection to the controller that carried the message number `request` broke: send the message again if
-        it is an AlterIsr request; give it up if it is a heartbeat."""
+        """Handle the loss of the connection to the controller that carried message number `request`: if the message is
+        an AlterIsr request, send it again; if it is a heartbeat, give it up."""
         if self.running is not None:
             self.running.alter_isr.disconnected(request)
             if isinstance(self._controller, QuorumController):
                 self.kraft.end_heartbeat(request)
 
     def disconnected(self, source: int, request: int) -> None:
-        """The connection to broker `source` broke: give up message `request` if a fetcher awaits the answer."""
+        """Handle the loss of the connection to broker `source`: give up `request` if a fetcher awaits its response."""
         thread = self.running.fetchers.threads.get(source) if self.running else None
         if thread is not None and thread.outstanding == request:
             thread.disconnected()

@@ -1,10 +1,10 @@
 """The fetchers of a follower: one per source broker, each with at most one outstanding request.
 
-A fetcher outlives the partition's assignment to it (other partitions use it too), so it can receive a response from an
-earlier assignment. It drops such a response if the partition is gone, is truncating, or has moved to a different
-offset. Since 2.7 an assigned partition fetches at once, without truncating first: the fetch carries the newest epoch of
-the log, and the response says where the logs diverge. Source: fact sheet, sections 2.5, 3.3 to 3.5; Kafka:
-AbstractFetcherThread, ReplicaFetcherThread.
+A fetcher still exists after the partition is taken from it (it fetches other partitions too). So it can receive a
+response from an earlier assignment of the partition. It drops such a response if it does not have the partition, or if
+the partition is truncating or has moved to a different offset. Since 2.7 an assigned partition is fetched at once,
+without truncating first: the fetch carries the newest epoch of the log, and the response says where the logs diverge.
+Source: fact sheet, sections 2.5, 3.3 to 3.5; Kafka: AbstractFetcherThread, ReplicaFetcherThread.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ class Mode(Enum):
 @dataclass
 class PartitionFetchState:
     """The state of the partition in one fetcher. `initial_offset`: the high watermark when the fetcher was assigned the
-    partition; `not_before`: the end of a back-off, in ms; `diverging`: the response that tells the follower where to
-    truncate its log, until the log is truncated (switch HW_FROM_DIVERGING_RESP); otherwise None."""
+    partition; `not_before`: the end of a back-off, in ms; `diverging`: a response that says where the logs diverge,
+    kept until the log is truncated there (switch HW_FROM_DIVERGING_RESP); otherwise None."""
 
     leader_epoch: int
     initial_offset: int
@@ -189,10 +189,10 @@ class FetcherThread(Part):
         )
 
     def _listed(self, state: PartitionFetchState, sent: Outstanding, answer: ListOffsetsResponse) -> None:
-        """After a fetch out of range: if this log ends above the leader's log end, truncate it (halt, with
-        OUT_OF_RANGE_HALTS and without unclean elections); otherwise ask for the leader's log start, and if this log
-        ends below that, start an empty log there. Epochs are not compared. Drop an answer to a request from an earlier
-        assignment (in Kafka, a lock prevents this). Kafka: fetchOffsetAndTruncate; fact sheet 2.5."""
+        """Handle a ListOffsets response after a fetch out of range. If this log ends above the leader's log end,
+        truncate it (or halt: OUT_OF_RANGE_HALTS without unclean elections); otherwise ask for the leader's log start,
+        and if this log ends below it, start an empty log there. Epochs are not compared. Drop a response to an earlier
+        assignment's request (in Kafka, a lock prevents this). Kafka: fetchOffsetAndTruncate; fact sheet 2.5."""
         if state is not sent.state:
             return
         if answer.error is not Errors.NONE:
@@ -208,8 +208,8 @@ class FetcherThread(Part):
             self._log.truncate_fully_and_start_at(answer.offset)
 
     def _refused(self, state: PartitionFetchState, sent: Outstanding, error: Errors) -> None:
-        """The leader refused the request `sent`. If the error is FENCED_LEADER_EPOCH, and the leader epoch is the same
-        as when the request was sent, stop until newer metadata arrives; otherwise retry after a back-off. Sheet 2.5."""
+        """Handle the leader's refusal of request `sent`. On FENCED_LEADER_EPOCH, if the leader epoch has not changed
+        since the request, stop until newer metadata arrives; otherwise retry after a back-off. Sheet 2.5."""
         if error is Errors.FENCED_LEADER_EPOCH and state.leader_epoch == sent.state.leader_epoch:
             state.mode = Mode.FAILED
         else:

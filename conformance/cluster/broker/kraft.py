@@ -43,9 +43,9 @@ class KraftPartition(Partition):
     _metadata: MetadataCache
 
     def is_news(self, announced: LeaderAndIsr) -> bool:
-        """Whether a record replaces the broker's state: the record has a higher partition epoch than the state. (The
-        state may have a later epoch than the record, from an answer to AlterPartition.) In every release so far, a
-        record with an equal epoch replaces the state, too (switch EQUAL_PARTITION_EPOCH_REPLACES, fact sheet 8.25)."""
+        """Whether a record replaces the broker's state: the record's partition epoch must be higher than the state's.
+        (If the answer to an AlterPartition came first, the state's may be higher.) In every release so far, an equal
+        epoch is enough (switch EQUAL_PARTITION_EPOCH_REPLACES, fact sheet 8.25)."""
         if self.leader_epoch == NO_EPOCH or self._bug is Bug.OLD_RECORD_APPLIED:
             return True
         if announced.partition_epoch == self.partition_epoch:
@@ -153,8 +153,8 @@ class KraftReplicaManager(ReplicaManager):
 
     @property
     def known_leader(self) -> tuple[int | None, int]:
-        """The leader and its epoch by the metadata that this broker has read, even if the broker has no replica; (None,
-        -1) before the first metadata. Kafka: KRaftMetadataCache."""
+        """The leader and its epoch according to the metadata that this broker has read, even if the broker has no
+        replica; (None, -1) before the first metadata. Kafka: KRaftMetadataCache."""
         image = self._metadata.image
         return (None, -1) if image is None else (image.partition.leader, image.partition.leader_epoch)
 
@@ -174,8 +174,8 @@ class KraftReplicaManager(ReplicaManager):
         return True
 
     def end_heartbeat(self, request: int | None) -> None:
-        """The message `request` was answered, or its connection broke: if the message is the heartbeat in flight, allow
-        the next heartbeat. Kafka: BrokerLifecycleManager.BrokerHeartbeatResponseEvent."""
+        """Allow the next heartbeat if the heartbeat in flight is message `request`, which was answered or lost its
+        connection. Kafka: BrokerLifecycleManager.BrokerHeartbeatResponseEvent."""
         if request == self._heartbeat_in_flight:
             self._heartbeat_in_flight = None
 
@@ -218,9 +218,9 @@ class KraftReplicaManager(ReplicaManager):
             self._enter_epoch(announced)
 
     def handle_fetch(self, message: Message, request: FetchRequest) -> None:
-        """Handle a follower's fetch. The leader refuses the fetch, and the sender retries, if by the metadata that the
-        leader has read the sender is no follower, or the fetch is from an earlier process than the sender's registered
-        one. Kafka: followerReplicaOrThrow."""
+        """Handle a follower's fetch. The leader looks up the sender in the metadata that it has read: if the sender is
+        not a follower, or an earlier process of the sender sent the fetch, the leader refuses the fetch, and the sender
+        retries. Kafka: followerReplicaOrThrow."""
         partition, follower = self._partition, self._follower(message)
         error = partition.error_for_epoch(request.current_leader_epoch)
         if partition.is_fetch_of_earlier_process(follower, message.source_process):

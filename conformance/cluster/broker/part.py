@@ -12,7 +12,7 @@ from isrcheck.conformance.cluster.network.network import Clock
 
 @dataclass(eq=False)
 class Part:
-    """The base class of the parts of a broker's process. All parts of one cluster share these four values."""
+    """One part of a broker's process; all parts in one cluster share the clock, settings, switches and seeded bug."""
 
     _clock: Clock
     _settings: Settings

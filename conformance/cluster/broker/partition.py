@@ -84,9 +84,9 @@ class IsrState:
         return self.proposed if rule is MaximalIsr.PROPOSED else self.isr | self.proposed
 
     def is_answered_by(self, pending: IsrState, response: AlterIsrResponse, epochs: tuple[int, int]) -> bool:
-        """Whether the leader may apply `response` to this state: this state is still `pending`, the state of the
-        proposal, and the response either has the error INELIGIBLE_REPLICA, or the leader epoch in `epochs` and no lower
-        partition epoch. `epochs`: the leader's (leader epoch, partition epoch). Sheet 4.3."""
+        """Whether the leader may apply `response`. The leader's state (`self`) must still be `pending`, the state of
+        the proposal. Unless the error is INELIGIBLE_REPLICA, the response must have the leader's leader epoch, and at
+        least the leader's partition epoch. `epochs`: the leader's (leader epoch, partition epoch). Sheet 4.3."""
         leader_epoch, partition_epoch = epochs
         is_current = response.leader_epoch == leader_epoch and response.partition_epoch >= partition_epoch
         return self is pending and (response.error is Errors.INELIGIBLE_REPLICA or is_current)
@@ -128,12 +128,12 @@ class AlterIsrManager:
         return True
 
     def disconnected(self, request: int) -> None:
-        """The connection of the request with this number broke: if it is outstanding, send the proposal again."""
+        """Send the unanswered proposal again, if `request`, whose connection broke, is the request that carried it."""
         if self._submitted is not None and self._outstanding == request:
             self._outstanding = self._ask(self._submitted[0])
 
     def receive(self, request: int, response: AlterIsrResponse) -> None:
-        """Call `answered` of `submit` with the response; ignore a response to any but the outstanding request."""
+        """Call the proposal's function `answered` with the response; ignore a response to an earlier request."""
         if self._submitted is not None and self._outstanding == request:
             answered = self._submitted[1]
             self._outstanding = self._submitted = None
@@ -248,8 +248,8 @@ class Partition(Part):
         return not skipped
 
     def know_followers(self, log_end_offsets: Mapping[int, int], slow: frozenset[int]) -> None:
-        """Begin as if each follower had last fetched at its offset in `log_end_offsets`: just now, or long ago if the
-        follower is in `slow` (both from `Start`)."""
+        """Set what the leader knows of its followers at the start. Each last fetched at its offset in
+        `log_end_offsets`: at time 0 or, if the follower is in `slow`, more than replica.lag.time.max.ms before."""
         self.leader_epoch_start_offset = 0
         for follower, offset in log_end_offsets.items():
             then = -1 - self._settings.replica_lag_time_max_ms if follower in slow else 0

@@ -109,8 +109,8 @@ class ConsumerRequests:
     _bug: Bug | None
 
     def handle_fetch(self, message: Message, request: ConsumerFetchRequest) -> None:
-        """Answer with all records that the consumer may read from its position on (at most `request.most`), or only
-        with the follower from which the consumer is to read instead."""
+        """Answer with the records that the consumer may read from its position on, at most `request.most`; or, if the
+        consumer is to read from a follower instead, only with that follower's number."""
         position, log = request.position, self._partition.log
         error = self._error_for(request.current_leader_epoch)
         is_follower = error is Errors.NOT_LEADER_OR_FOLLOWER and self._partition.leader is not None
@@ -146,9 +146,9 @@ class ConsumerRequests:
         self._reply(message, ListOffsetsResponse(error, request.kind, -1 if error is not Errors.NONE else offset))
 
     def _is_served_by(self, rack: int | None, position: int) -> bool:
-        """Whether the consumer is to read from the follower in its rack: consumers may fetch from followers, and as far
-        as this leader knows, `position` is in the follower's log and, with READ_REPLICA_IN_ISR, the follower is in the
-        ISR. (Left out: Kafka's leader does not send a consumer to a broker that the leader believes dead.)"""
+        """Whether the consumer is to read from the follower in its rack. This requires that fetching from followers is
+        on, that the follower's log holds `position` as far as this leader knows, and, with READ_REPLICA_IN_ISR, that
+        the follower is in the ISR. (Left out: Kafka's leader avoids brokers that it believes dead.)"""
         follower = self._partition.remote.get(rack) if rack is not None and self._settings.follower_fetching else None
         if follower is None or follower.log_end_offset is None:
             return False
@@ -241,8 +241,8 @@ class ReplicaManager(Part):
         self._give_up_what_waits()
 
     def _give_up_what_waits(self) -> None:
-        """Refuse the parked fetches that `Partition.error_for_epoch` refuses now; unless this broker leads, refuse also
-        the produce requests that wait for the high watermark."""
+        """Refuse the parked fetches that `Partition.error_for_epoch` refuses now; if this broker does not lead, also
+        refuse the produce requests that wait for the high watermark."""
         for follower in list(self._fetches):
             if self._error_of(self._fetches[follower]) is not Errors.NONE:
                 self._complete_fetch(follower)

@@ -80,7 +80,7 @@ class OutsideClients:
         self._settle(message.in_reply_to, message.payload)
 
     def disconnected(self, request: int) -> None:
-        """The connection of this request broke: call the function that waits for the response, with None."""
+        """Pass None to the function that waits for the response to `request`: the request's connection broke."""
         self._settle(request, None)
 
     def _settle(self, request: int | None, payload: Payload | None) -> None:

@@ -1,9 +1,9 @@
 """A consumer of the partition: its position, and the records that it has read.
 
-A consumer that learns of a leader asks it where the epoch of the last record read ends, and moves back to that end if
-the end is below the position (KIP-320; POSITION_CHECK). A position that does not exist at the leader is reset as
-auto.offset.reset says; if it does not exist at a follower, the consumer leaves that follower instead (KIP-392). Source:
-fact sheet, sections 6.4 and 7; Kafka: CompletedFetch, SubscriptionState.
+A consumer that learns of a new leader asks the leader for the end offset of an epoch: the epoch of the last record that
+the consumer has read. If this end is below the consumer's position, the consumer moves back to it (KIP-320; switch
+POSITION_CHECK). A position outside the leader's log is reset as auto.offset.reset says; if it is outside a follower's
+log, the consumer returns to the leader (KIP-392). Source: fact sheet, 6.4, 7; Kafka: CompletedFetch, SubscriptionState.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class Consumer:
             self._asked = self._network.send(self.name, leader, request)
 
     def expire_preferred_read_replica(self) -> None:
-        """After metadata.max.age.ms, read from the leader again. Kafka: SubscriptionState.preferredReadReplica."""
+        """Read from the leader again: metadata.max.age.ms has passed. Kafka: SubscriptionState.preferredReadReplica."""
         self.preferred_read_replica = None
 
     def seek(self, position: int) -> None:

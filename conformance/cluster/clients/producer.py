@@ -65,7 +65,7 @@ class Sent:
 
     @property
     def is_failed(self) -> bool:
-        """Whether the outcome is an error, after which a producer would retry."""
+        """Whether the request ended with an error or a broken connection; a producer would then retry."""
         return self.outcome not in (None, Errors.NONE)
 
     @property
@@ -76,8 +76,8 @@ class Sent:
 
 @dataclass
 class Numbered:
-    """A record of an idempotent producer, with its stamps (id, epoch, sequence number). A key of `stamps` is the index
-    of the stamp's identity in `Producer.identities`."""
+    """A record of an idempotent producer, with all stamps (id, epoch, sequence number) that it has had. `stamps` maps
+    an index in `Producer.identities` to the record's stamp under that identity."""
 
     payload: str
     stamps: dict[int, ProducerStamp]
@@ -157,8 +157,8 @@ class Producer:
         return self._stamp(-1, is_transactional=True)
 
     def has_sent(self, payloads: Iterable[str]) -> int:
-        """Begin as if the producer had sent the given records and all were acknowledged (`Start`); returns the
-        producer's id."""
+        """Set up the producer as if it had sent the given records and all were acknowledged; used for the records of
+        the initial log (`Start.log`). Returns the producer's id."""
         for payload in payloads:
             self._numbered[self._sequence - (1 << 31)] = Numbered(payload, {0: self._stamp(self._sequence)}, True)
             self._sequence += 1
@@ -259,7 +259,7 @@ class Producer:
         return is_deleted and not self._switches.CLIENT_BUMPS_EPOCH
 
     def _has_lost_records(self) -> None:
-        """Records are lost: take the next epoch; before 2.5, take a new id and give up the records in flight."""
+        """React to lost records: take the next epoch; before 2.5, take a new id and give up the records in flight."""
         now = self._identities[-1]
         if self._switches.CLIENT_BUMPS_EPOCH:
             self._numbers_anew(Identity(now.producer_id, now.producer_epoch + 1))
@@ -298,7 +298,7 @@ class Producer:
         self.disconnected(self._known(number).request)
 
     def disconnected(self, request: int) -> None:
-        """The connection of the message `request` broke: give up the request, unless its response has arrived."""
+        """Give up the message `request`, whose connection broke, unless its response has arrived."""
         for each in self._sent:
             if each.request == request and each.is_in_flight:
                 self._settle(each.number, Errors.NETWORK_EXCEPTION, -1)

@@ -1,9 +1,9 @@
-"""Transactions of one partition: the coordinator of the clients outside of the cluster, and markers for the partition.
+"""Transactions on the partition: the transaction coordinator for clients outside of the cluster, and the markers.
 
-Clients outside of the cluster use the coordinator of transactions/coordinator.py, whose log is not replicated here:
-every transition is durable at once; `send_markers` sends the markers. The cluster's own producers do not use that
-coordinator: they only report their decision (`decide`), and a driver lets `write_marker` send the markers. Source: fact
-sheet, 6.1, 6.2.
+Clients outside of the cluster use the coordinator of transactions/coordinator.py. Its log is not replicated here: every
+transition is durable at once. `send_markers` sends the markers of their transactions. The cluster's own producers do
+not use that coordinator: `decide` records whether a producer commits or aborts, and `write_marker` sends the marker.
+Source: fact sheet, 6.1, 6.2.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ class Marker:
 
 
 class Transactions:
-    """The coordinator of the clients outside of the cluster; the decision on the last transaction of each producer; the
-    attempts to write markers."""
+    """Holds the coordinator for the clients outside of the cluster, the decision on each producer's last transaction,
+    and all attempts to write markers."""
 
     def __init__(self, network: Network, clock: Clock, new_producer_id: Callable[[], int], switches: Switches) -> None:
         self._network = network

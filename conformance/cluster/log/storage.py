@@ -1,17 +1,17 @@
 """A broker's disk, which survives the end of the process; two implementations, in memory and in real files.
 
 In:  records, truncations, checkpoints and flushes of the log.
-Out: `Stored`, for the next process; its content depends on how the last process ended. In a directory: segments, each
-     named after its first offset, with a checksum and a record on each line; Kafka's checkpoint files with their own
-     names and formats; and a snapshot of the state of producers, named after its offset.
+Out: for the next process, `Stored`: the disk's content, which depends on how the last process ended. In a directory:
+     segments, each named after its first offset, with one record and its checksum on each line; Kafka's checkpoint
+     files with their own names and formats; and a snapshot of the state of producers, named after its offset.
 
 A process crash keeps everything that was written (the page cache belongs to the operating system); a power loss keeps
 flushed records; a disk loss keeps nothing. Checkpoint files, epoch entries and the snapshot of producers are forced to
-disk when written; only the last snapshot is kept (in Kafka, some older ones as well). A truncation is final at once (in
-Kafka a truncated tail can come back after a power loss).
+disk when written; only the last snapshot is kept (Kafka also keeps some older snapshots). A truncation is final at once
+(in Kafka a truncated tail can come back after a power loss).
 
-In files, a truncated last line is ignored and later overwritten, as by recovery after an unclean shutdown; any other
-unreadable line is damage, and an error. Source: fact sheet, section 1.5; Kafka: LogSegment, CheckpointFile.
+In files, a truncated last line is ignored and later overwritten, as in Kafka's recovery after an unclean shutdown; any
+other unreadable line is an error. Source: fact sheet, section 1.5; Kafka: LogSegment, CheckpointFile.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ from isrcheck.conformance.cluster.network.records import Control, ProducerStamp,
 
 
 class StorageError(Exception):
-    """The disk cannot be written or read; the message is one line: the fault, the place, the cure."""
+    """The disk cannot be written or read. The message is one line: the path, what is wrong, and what to do about it."""
 
 
 @dataclass(frozen=True)
 class Stored:
-    """What is stored on the disk. `base_offset`: the first record's offset; without records, the next record's."""
+    """The content of a disk. `base_offset`: the offset of the first record or, in an empty log, of the next record."""
 
     base_offset: int = 0
     records: tuple[Record, ...] = ()
@@ -62,7 +62,7 @@ class MemoryStorage:
         """The offset below which every record is flushed."""
 
     def append(self, record: Record) -> None:
-        """Write one record after the last one."""
+        """Write one record at the end of the log."""
         self._records.append(record)
 
     def truncate(self, offset: int) -> None:
@@ -147,7 +147,7 @@ class FileStorage:
         return self._read_offset(RECOVERY_POINTS)
 
     def append(self, record: Record) -> None:
-        """Write one record after the last one, in a new segment if the last one is full."""
+        """Write one record at the end of the log, in a new segment if the last segment is full."""
         base = max(self._segments)
         if len(self._segments[base]) >= self._segment_records:
             base = record.offset
@@ -161,7 +161,7 @@ class FileStorage:
         self._segments[base].append(len(line))
 
     def truncate(self, offset: int) -> None:
-        """Remove the records at or above an offset, and the segments, except the first, that begin there or above."""
+        """Remove every record at or above an offset; delete segments that become empty, except the first segment."""
         first = min(self._segments)
         for base in [each for each in self._segments if each >= offset and each != first]:
             with _said_clearly(self._segment(base)):
@@ -239,7 +239,7 @@ class FileStorage:
         self.start_anew(0)
 
     def load(self) -> Stored:
-        """The content of the files, which stay unchanged."""
+        """Return what is stored in the files, without changing the files."""
         paths = sorted(self._directory.glob("*.log"))
         if not paths:
             raise StorageError(f"{self._directory}: no segment in the directory; restore the files, or call lose_disk")
@@ -269,7 +269,7 @@ class FileStorage:
         return rows[0][0] if rows else 0
 
     def _write(self, name: str, lines: Sequence[str]) -> None:
-        """Replace the file `name` by way of a temporary file, which is forced to disk. Kafka: CheckpointFile.write."""
+        """Write `lines` to a temporary file, force it to disk, and rename it to `name`. Kafka: CheckpointFile.write."""
         path = self._directory / name
         new = path.with_name(f"{name}.tmp")
         with _said_clearly(path):
@@ -280,8 +280,8 @@ class FileStorage:
             new.replace(path)
 
     def _read(self, name: str, prefix: str, columns: int) -> list[tuple[int, ...]]:
-        """Read a checkpoint file, and return its entries as tuples of numbers; `prefix`: a text before the numbers. The
-        file has a version, the number of entries, and the entries. Kafka: CheckpointFile.read."""
+        """Read a checkpoint file; return its entries, each as a tuple of `columns` numbers. The file has a version, the
+        number of entries, and the entries; each entry begins with the text `prefix`. Kafka: CheckpointFile.read."""
         path = self._directory / name
         with _said_clearly(path):
             lines = path.read_text(encoding="utf-8", errors="replace").splitlines() if path.exists() else [VERSION, "0"]

@@ -1,7 +1,7 @@
 """The requests and responses between brokers, the controller and clients, and the errors in them.
 
-None stands for a field that the release lacks. A broker epoch is the number of the broker's process, which every
-message carries. AlterIsr (KIP-497) is called AlterPartition with KRaft. Source: fact sheet, sections 2.1, 3.4, 4.3,
+None stands for a field that the release lacks. A broker epoch is the number of a broker's process; every message from a
+broker carries it. AlterIsr (KIP-497) is called AlterPartition with KRaft. Source: fact sheet, sections 2.1, 3.4, 4.3,
 4.4, 4.8, 4.9, 5.1, 6.1; KIP-98, KIP-360, KIP-890; Kafka: PartitionRecord, BrokerRegistration, BrokerHeartbeatRequest.
 """
 
@@ -74,9 +74,9 @@ class Payload:
 
 @dataclass(frozen=True)
 class LeaderAndIsr(Payload):
-    """The leader, its epoch and the ISR, as the controller has recorded them when it announces a leader.
-    `partition_epoch` counts the changes of this record (in ZooKeeper, the version of the node). With KRaft, a broker
-    reads the same fields in the metadata log; only with KRaft can the partition be without a leader (None)."""
+    """The leader, leader epoch and ISR that the controller has recorded for the partition and announces to brokers.
+    `partition_epoch` counts the changes of the record (in ZooKeeper, the version of the node). With KRaft, a broker
+    takes the same fields from the metadata log; only with KRaft can `leader` be None: the partition has no leader."""
 
     leader: int | None
     leader_epoch: int
@@ -184,8 +184,8 @@ class ProduceRequest(Payload):
 
 @dataclass(frozen=True)
 class ProduceResponse(Payload):
-    """The answer to a produce request; `offset` is that of the batch's first record, -1 if unknown. With an error
-    about sequence numbers, `log_start_offset` is that of the leader's log; otherwise it is left out (-1).
+    """The answer to a produce request. `offset`: the offset of the batch's first record, -1 if unknown.
+    `log_start_offset`: the leader's log start, if the leader refuses the batch's producer stamp; otherwise -1.
     """
 
     send: int
@@ -226,8 +226,8 @@ class ConsumerFetchRequest(Payload):
     """A consumer reads from its position; the broker answers at once (fetch.max.wait.ms=0).
 
     `current_leader_epoch` is the leader epoch that the consumer knows, since KIP-320. `most` limits the number of
-    records, as fetch.max.bytes does; None: no limit. `rack` is the broker in whose rack the consumer is (client.rack,
-    KIP-392): every broker has a rack of its own; None: the rack of no broker.
+    records, as fetch.max.bytes does; None: no limit. Every broker has a rack of its own: `rack` is the broker in the
+    consumer's rack (client.rack, KIP-392); None: no broker is in the consumer's rack.
     """
 
     position: int
@@ -248,8 +248,8 @@ class AbortedTransaction:
 
 @dataclass(frozen=True)
 class ConsumerFetchResponse(Payload):
-    """The records that the consumer may read at its isolation level, or only the follower from which the consumer is to
-    read (KIP-392). Left out: in Kafka, the response with that follower also has the leader's offsets."""
+    """The records that the consumer may read at its isolation level; or no records, but the follower from which the
+    consumer is to read (KIP-392). Left out: Kafka's response that names a follower also has the leader's offsets."""
 
     error: Errors
     position: int
@@ -282,8 +282,8 @@ BrokerResponse = FetchResponse | OffsetsForLeaderEpochResponse | ListOffsetsResp
 class AlterIsrRequest(Payload):
     """A leader proposes an ISR to replace the ISR that the controller recorded in the given partition epoch.
 
-    `broker_epochs`: for each follower in the proposed ISR, the number of its process that last sent the leader a
-    request during this leadership (KIP-903).
+    `broker_epochs`: the followers in the proposed ISR that have fetched during this leadership, each with the number of
+    its process that sent the last fetch (KIP-903).
     """
 
     leader_epoch: int
@@ -292,7 +292,7 @@ class AlterIsrRequest(Payload):
     broker_epochs: tuple[tuple[int, int], ...] = ()
 
     def broker_epoch_of(self, broker: int) -> int | None:
-        """The number of the follower's process that last sent the leader a request; None if the leader got none."""
+        """The number of the follower's process that sent the last fetch to the leader; None if there was no fetch."""
         return dict(self.broker_epochs).get(broker)
 
 
@@ -412,8 +412,8 @@ class InitProducerIdResponse(Payload):
 
 @dataclass(frozen=True)
 class AddPartitionsToTxnRequest(Payload):
-    """A producer, or with TV2 a partition's leader, adds a partition to the transaction; or, with `verify_only`, a
-    leader asks whether the transaction contains the partition (KIP-890). AddOffsetsToTxn is sent as this request."""
+    """A producer, or with TV2 (transactions version 2) a partition's leader, adds a partition to the transaction. With
+    `verify_only`, a leader asks if the transaction has the partition (KIP-890). Also stands for AddOffsetsToTxn."""
 
     transactional_id: str
     producer_id: int

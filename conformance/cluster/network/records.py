@@ -1,8 +1,8 @@
 """The records of a log.
 
-A batch of the cluster's own producers holds one record. A batch that comes over the wire may hold several, each with
-an offset of its own; the first record has the payload of the whole batch, the others have none. Truncation inside such
-a batch leaves its first records; Kafka removes the whole batch, and a gap remains (fact sheet, section 1.3).
+A batch of the cluster's own producers holds one record. A batch that comes over the wire may hold several records, each
+with its own offset; the first record has the payload of the whole batch, the other records are empty. Truncation inside
+a batch keeps its first records; Kafka removes the whole batch, and a gap remains (fact sheet, section 1.3).
 """
 
 from __future__ import annotations

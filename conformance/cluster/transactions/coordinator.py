@@ -5,9 +5,9 @@ In:  requests, each with a function that takes the answer; the time; answers to 
 Out: answers, at once or when a transition is durable; WriteTxnMarkers requests; transitions in the coordinator's log.
 
 The state of a transactional id is a value: the coordinator takes a transition by replacing this value. A transition is
-appended to the log, and takes effect once the append is replicated; until then every other request for that id is
-refused (CONCURRENT_TRANSACTIONS). If a partition refuses a marker, the unsent markers of that transaction are
-cancelled, and the transaction stays as it is: only another coordinator sends the markers again.
+appended to the log, and takes effect once the append is replicated; until then, requests for another transition of the
+same id are refused (CONCURRENT_TRANSACTIONS). If a partition refuses a marker, the unsent markers of the transaction
+are cancelled, and the transaction stays prepared until a later coordinator sends the markers again.
 
 `Cluster` and `TransactionalCluster` use the same coordinator. Left out: a failed append to the coordinator's log
 without a fail-over; the expiry of unused ids (Dead); PrepareEpochFence, which is never in the log. Source: fact sheet,
@@ -92,10 +92,10 @@ class TransactionMetadata:
         return self.producer_epoch > LAST_EPOCH
 
     def initialised(self, timeout: int, expected_epoch: int = NO_EPOCH) -> TransactionMetadata | Errors:
-        """The state after an InitProducerId without an open transaction. `expected_epoch` is the epoch that the request
-        names. If the request names the present epoch or none, the state has the next epoch. If it names the preceding
-        epoch, the state keeps the present epoch, because an earlier answer was lost (KIP-360). Otherwise return
-        PRODUCER_FENCED. Kafka: prepareIncrementProducerEpoch."""
+        """The state after an InitProducerId while no transaction is open, or PRODUCER_FENCED. `expected_epoch` is the
+        epoch in the request. If it is the present epoch or NO_EPOCH, the state has the next epoch. If it is the
+        instance's preceding epoch, an earlier answer was lost, and the state keeps the present epoch (KIP-360). With
+        any other epoch, the request is fenced. Kafka: prepareIncrementProducerEpoch."""
         if expected_epoch not in (NO_EPOCH, self.producer_epoch):
             is_retry = expected_epoch == self.last_producer_epoch
             return self._empty(timeout, self.producer_epoch, expected_epoch) if is_retry else Errors.PRODUCER_FENCED
@@ -116,8 +116,8 @@ class TransactionMetadata:
         return replace(self, state=TransactionState.ONGOING, started=started, partitions=added)
 
     def ended(self, control: Control, *, raises_epoch: bool, next_id: int = NO_ID) -> TransactionMetadata:
-        """The state after the decision to commit or abort. With `raises_epoch` (TV2) the transaction ends with the next
-        epoch; `next_id`: the producer id that the producer gets then, if any. Kafka: prepareAbortOrCommit."""
+        """The state after the decision to commit or abort. With `raises_epoch` (TV2), it has the next epoch, if any.
+        `next_id`: the producer id after the transaction, if the id changes. Kafka: prepareAbortOrCommit."""
         ended = replace(self, state=PREPARED[control], next_producer_id=next_id)
         return ended._raised(self.producer_epoch) if raises_epoch and not self.has_highest_epoch else ended
 
@@ -272,8 +272,8 @@ class TransactionMarkerChannelManager:
 
     @property
     def cancelled(self) -> frozenset[str]:
-        """The decided transactions that wait for no partition: a partition has refused its marker, or all have answered
-        and the end of the transaction is not durable yet."""
+        """The transactional ids whose decided transaction waits for no answer: a partition has refused its marker, or
+        all partitions have answered and the end of the transaction is not durable yet."""
         return frozenset(self._answered.keys() - self._unanswered.keys())
 
     @property
@@ -317,8 +317,8 @@ class TransactionMarkerChannelManager:
             self._queued.append(marker)
 
     def receive_of_earlier_epoch(self, transactional_id: str) -> None:
-        """A partition answers a marker of an earlier coordinator epoch. Up to 3.7, the coordinator then gives up the
-        present transaction of the same transactional id as well (KAFKA-16352). Kafka: removeMarkersForTxnId.
+        """Take a partition's answer to a marker of an earlier coordinator epoch. Up to 3.7, the coordinator then gives
+        up the id's present transaction if it waits for answers (KAFKA-16352). Kafka: removeMarkersForTxnId.
         """
         if not self._checks_epoch and self._unanswered.get(transactional_id):
             self._given_up.add(transactional_id)
@@ -345,7 +345,7 @@ class TransactionMarkerChannelManager:
 
 
 class TransactionCoordinator:
-    """The coordinator of all transactional ids, as one process of one broker. Times in ms."""
+    """The coordinator of all transactional ids, from one election to the next fail-over. Times in ms."""
 
     def __init__(
         self,
@@ -357,8 +357,9 @@ class TransactionCoordinator:
         *,
         first_epoch: int = 0,
     ) -> None:
-        """Take over the log, and queue the markers of the transactions that the log shows as prepared. The first
-        instance of a producer gets `first_epoch`, as if its id had used that number of epochs. Kafka: onElection."""
+        """Take over the log, and queue the markers of the transactions that are prepared in the log. The epochs of a
+        new transactional id begin at `first_epoch`, as if its producer id had used all lower epochs. Kafka: onElection.
+        """
         self._first_epoch = first_epoch
         self._fence_takes_next_id = switches.FENCE_TAKES_NEXT_ID
         self._new_producer_id = new_producer_id
@@ -473,8 +474,8 @@ class TransactionCoordinator:
         self._decide(transactional_id, fenced, answer)
 
     def _can_fence(self, metadata: TransactionMetadata) -> bool:
-        """Whether a higher epoch is left to fence the producer, or the fence may keep the highest epoch (KAFKA-20090).
-        If not, the coordinator throws an exception. Kafka: prepareFenceProducerEpoch, prepareAbortOrCommit.
+        """Whether the producer can be fenced: a higher epoch is left, or the fence may keep the highest epoch
+        (KAFKA-20090). If not, Kafka throws an exception. Kafka: prepareFenceProducerEpoch, prepareAbortOrCommit.
         """
         raised = metadata.producer_epoch + (2 if self._fence_raises_twice else 1)
         return self._fence_takes_next_id or raised <= LAST_EPOCH + 1
@@ -495,9 +496,9 @@ class TransactionCoordinator:
         return Errors.NONE if producer_epoch == metadata.producer_epoch else Errors.PRODUCER_FENCED
 
     def _answer_to_end(self, metadata: TransactionMetadata, request: EndTxnRequest) -> Errors | None:
-        """The answer to an EndTxn, if the request does not decide a transaction; None if it decides one now.
+        """The answer to an EndTxn that repeats a request or is refused; None if the EndTxn decides a transaction now.
 
-        Before TV2, the state shows whether an earlier such request was carried out. With TV2, the epoch shows this, and
+        Before TV2, the state shows whether an equal request was carried out before. With TV2, the epoch shows this, and
         an abort is accepted even if the transaction has no partition.
         """
         control, state = request.control, metadata.state

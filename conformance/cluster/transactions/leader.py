@@ -3,12 +3,12 @@
 In:  produce and marker requests; the coordinator's answers; the followers' progress.
 Out: answers; questions to the coordinator; what a read_committed reader receives.
 
-One log stands for all replicas: `replicate` lets the followers fetch everything. An answer of the coordinator is
-handled in one event, and the record is appended in another event, as in Kafka, where another thread appends it. The
-group coordinator appends the offsets of a transaction to their partition: they have no sequence numbers, and 3.6 does
-not verify them (KAFKA-15449). If a request is repeated, Kafka appends these offsets twice; here the second request is
-recognised. Source: fact sheet, sections 5.1, 5.3, 6.2 to 6.5; Kafka: ReplicaManager,
-UnifiedLog.analyzeAndValidateProducerState, KIP-890.
+One log stands for all replicas: `replicate` lets the followers fetch everything. The leader handles the coordinator's
+answer in one event and appends the record in another event, as in Kafka, where another thread appends it. The leader of
+`__consumer_offsets` stands for the group coordinator, too, which appends the offsets that a transaction commits. In
+Kafka these offsets have no sequence numbers, and a repeated request appends them twice; here the second request is
+recognised. 3.6 does not verify the transaction of these offsets (KAFKA-15449). Source: fact sheet, sections 5.1, 5.3,
+6.2 to 6.5; Kafka: ReplicaManager, UnifiedLog.analyzeAndValidateProducerState, KIP-890.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ PRODUCER_ID_EXPIRATION = 7 * 24 * 3_600_000
 
 @dataclass(frozen=True)
 class Verifying:
-    """A record whose transaction is verified, or is being verified: its produce request, and its guard, which has to be
-    valid when the record is appended."""
+    """A produce request whose transaction is verified, or is being verified. `guard`: a number that ties the
+    coordinator's answer to the request; the guard must still be valid when the record is appended."""
 
     message: Message
     request: ProduceRequest

@@ -1,9 +1,9 @@
 """An instance of a transactional producer, and the loop of its application: consume an input, produce the output.
 
-A transaction processes one input and writes one record to each partition; the record in the last partition, which is
-that of `__consumer_offsets`, commits the offset after the input. After a start or an abort the application continues at
-the committed offset. A request to the coordinator that gets no answer is sent again. Source: fact sheet, sections 5.3,
-6.1, 6.5; Kafka: TransactionManager, KafkaProducer; KIP-98, KIP-360, KIP-890.
+A transaction processes one input and writes one record to each partition. The last partition is `__consumer_offsets`:
+its record commits the offset after the input. After a start or an abort, the application continues at the committed
+offset. The producer can repeat an unanswered request to the coordinator. Source: fact sheet, sections 5.3, 6.1, 6.5;
+Kafka: TransactionManager, KafkaProducer; KIP-98, KIP-360, KIP-890.
 """
 
 from __future__ import annotations

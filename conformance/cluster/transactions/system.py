@@ -1,7 +1,7 @@
 """A separate system for transactions: a coordinator with its log, partitions, instances of a producer, a network.
 
-Nothing happens by itself. One log stands for all replicas of a partition, and of the coordinator's log: nothing
-acknowledged is lost. All instances of the producer have the same transactional.id. Source: fact sheet, section 6.
+Nothing happens by itself. Each partition has one log, and so has the coordinator. A log stands for all replicas, so
+nothing acknowledged is lost. All instances of the producer share one transactional.id. Source: fact sheet, section 6.
 """
 
 from __future__ import annotations
@@ -34,11 +34,10 @@ FIRST_PRODUCER_ID = 1
 
 
 class TransactionalCluster:
-    """A system with partitions 0, 1, ... that transactions write to; the last partition is that of
-    `__consumer_offsets`.
+    """A system with partitions 0, 1, ... that transactions write to; the last partition is `__consumer_offsets`.
 
-    The application writes records with timestamps that are older than transactional.id.expiration.ms, so a partition
-    keeps a producer's state only because of its markers (KAFKA-9144).
+    The application writes records with timestamps that are older than transactional.id.expiration.ms, so only markers
+    keep a producer's state in a partition from expiring (KAFKA-9144).
     """
 
     def __init__(self, switches: Switches, partitions: int, bug: str | None = None, *, first_epoch: int = 0) -> None:
@@ -93,7 +92,7 @@ class TransactionalCluster:
         self.disconnect(request)
 
     def disconnect(self, request: int) -> None:
-        """Break the connection of the message `request` if this is a marker that has no answer yet; else do nothing."""
+        """If the message `request` is an unanswered marker, break its connection: the marker is queued again."""
         if request in self.coordinator.markers.sent:
             self.coordinator.markers.disconnected(request)
 
@@ -107,8 +106,8 @@ class TransactionalCluster:
         self.coordinator.states.replicated()
 
     def fail_over(self) -> None:
-        """Another replica of the coordinator's log becomes its leader: unreplicated transitions are lost, and requests
-        to the old coordinator get no answer. Messages of the old coordinator stay in flight.
+        """Another replica of the coordinator's log takes over: transitions that are not replicated are lost, and the
+        partitions' leaders give up their unanswered questions. Messages of the old coordinator stay in flight.
         """
         for leader in self.leaders:
             for question in leader.asked:
@@ -127,7 +126,7 @@ class TransactionalCluster:
         self.coordinator.markers.send_queued(self.leaders[partition].name, send)
 
     def answer_earlier_marker(self) -> None:
-        """Deliver an answer to a marker of an earlier coordinator epoch, to a broker that is coordinator again."""
+        """Deliver a late answer to a marker that the coordinator's broker sent in an earlier coordinator epoch."""
         self.coordinator.markers.receive_of_earlier_epoch(TRANSACTIONAL_ID)
 
     def write_completions(self) -> None:
