@@ -67,15 +67,15 @@ class UntimelyError(UsageError):
 
 
 def with_flags(switches: Switches, instance: Instance) -> Switches:
-    """A copy of the cluster's `switches`: each on/off switch that the model has, too, gets the value of `instance`."""
+    """Return a copy of `switches` in which each on/off switch that the model also has gets its value in `instance`."""
     flags = {each.name for each in fields(switches) if isinstance(each.default, bool)} & instance.model.entries.keys()
     values: dict[str, Any] = {name: bool(getattr(instance.configuration, name)) for name in flags}
     return replace(switches, **values)
 
 
 def switches_of(instance: Instance) -> Switches:
-    """The switches of a cluster: each switch has the value of the model's switch of the same name. Raises
-    MissingMechanismError if the cluster does not have a switch, or a value of a switch."""
+    """Return the cluster's switches, each with the value that `instance` gives the model's switch of the same name.
+    Raises MissingMechanismError if the cluster does not implement one of these values."""
     configuration, missing = instance.configuration, []
     switches = Switches(
         IDEMPOTENT_CACHE=configuration.remembered_batches,

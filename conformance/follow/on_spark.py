@@ -96,7 +96,7 @@ def _parcels(paths: Sequence[Path], take: Callable[[int, LogVerdict], None]) -> 
 
 
 def _loads(parcels: Iterator[Parcel]) -> Iterator[list[Parcel]]:
-    """Join logs into batches, each sent as a whole: at most MOST_AT_ONCE bytes, unless one log is larger."""
+    """Group logs into batches to send; a batch has at most MOST_AT_ONCE bytes, or is a single log that is larger."""
     load, weight = list[Parcel](), 0
     for parcel in parcels:
         if load and weight + len(parcel[2]) > MOST_AT_ONCE:

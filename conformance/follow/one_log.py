@@ -74,7 +74,7 @@ def _follow_observations(path: Path, arguments: argparse.Namespace) -> int:
 
 
 def _by_default(arguments: argparse.Namespace, code: int) -> Sequence[str]:
-    """After a rejection without --protocol, a hint that the recording may be of another release; otherwise nothing."""
+    """A hint to choose rules with --protocol, if a recording was rejected by the default rules; otherwise nothing."""
     if code != DIVERGED or arguments.protocol is not None:
         return ()
     generations = list(registry.load("kafka")[0].protocols)

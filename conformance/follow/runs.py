@@ -70,7 +70,7 @@ class StateSet:
         self.states = self._collect(cells for cells in starts if agrees(cells, observed))
 
     def skip(self, events: int) -> None:
-        """In place of missing events: take any `events` steps in a row, and keep all states that they lead to."""
+        """Replace the states by all states to which `events` arbitrary steps lead: so many events are missing."""
         states = self.states
         for _ in range(events):
             if not states:
@@ -208,10 +208,10 @@ def count(number: int, noun: str) -> str:
 def explain(
     instance: Instance, variables: Variables, states: Sequence[Cells], steps: Sequence[Step], observed: Observed
 ) -> tuple[tuple[Candidate, ...], int]:
-    """Reasons why none of these steps leads from any of these states to the observation; and the number of pairs of a
-    state and a step, less the number of these reasons.
+    """Return reasons why no step leads from any of the states to the observation, and how many further pairs of a state
+    and a step there are.
 
-    Steps whose successors differ from the observation in the fewest values come first, steps that are not enabled last.
+    Steps whose results differ from the observation in the fewest values come first, steps that are not enabled last.
     """
     distances: dict[Candidate, int] = {}
     pairs = itertools.product(states, steps)

@@ -1,4 +1,4 @@
-"""The verdict on one log among many, whether it has events of runs or observations of a Kafka.
+"""Follows one log among many and gives the verdict on it; the log has the events of runs, or observations of a Kafka.
 
 A verdict consists of texts, because an executor on another machine may send it.
 """
@@ -87,7 +87,7 @@ class LogVerdict:
 
 
 def unreadable(error: UsageError, rejections: Sequence[Sequence[str]] = ()) -> LogVerdict:
-    """The verdict on a log with an unreadable line, which `error` names; `rejections` are of runs before this line."""
+    """The verdict that a line of a log is unreadable (`error`); `rejections` are about the runs before this line."""
     return LogVerdict(Verdict.UNREADABLE, "", str(error), rejections)
 
 
@@ -100,10 +100,10 @@ def follow_one(
     tick: Callable[[], None] = lambda: None,
     announce: Callable[[str], None] = lambda message: None,
 ) -> LogVerdict:
-    """Follow a log; if the log cannot be read, the verdict is UNREADABLE. `tick` is called about twice a second.
+    """Follow a log, and return the verdict on it, which is UNREADABLE if the log cannot be read.
 
-    If `content` or `objects` (of the lines of a recording) are given, nothing is read from the disk. Raises
-    KeyboardInterrupt, because a log whose following was interrupted has no verdict.
+    `tick` is called about twice a second. If `content` or `objects` (of the lines of a recording) are given, nothing is
+    read from the disk. Raises KeyboardInterrupt if the user interrupts, because the log then has no verdict.
     """
     try:
         if objects is None and not is_recording(path, request.model, content):

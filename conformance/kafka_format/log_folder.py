@@ -168,7 +168,7 @@ VERSION = 1
 @dataclass(frozen=True, slots=True)
 class Producer:
     """What a broker knows of a producer: its epoch, the sequence number and offset of its last record, and the first
-    offset of its open transaction; -1 for each of them that does not exist."""
+    offset of its open transaction. A value that does not exist is -1."""
 
     epoch: int
     last_sequence: int

@@ -209,7 +209,7 @@ def _only_zeros(file: BinaryIO) -> bool:
 
 
 def _batch(byte: int, header: BatchHeader, covered: bytes, body: bytes, is_last: bool) -> Batch:
-    """Check a batch and return it; `covered`: the bytes of its header under the checksum. Raises BatchError."""
+    """Check a batch and return it; `covered` is the part of its header that the checksum covers. Raises BatchError."""
     crc = crc32c(body, crc32c(covered))
     if crc != header.crc:
         defect = f"the batch says CRC {header.crc:08x}, but its bytes have {crc:08x}"
@@ -248,7 +248,7 @@ def records_of(header: BatchHeader, body: bytes, most: int) -> Iterator[Record]:
 
 
 def _varint(body: bytes, at: int) -> tuple[int, int]:
-    """The number that begins at index `at` of `body`, a zigzag code of at most ten bytes; and the index after it."""
+    """Return the number at index `at` of `body`, a zigzag varint of at most ten bytes, and the index after it."""
     number = 0
     for shift in range(0, 70, 7):
         if at >= len(body):
@@ -262,7 +262,7 @@ def _varint(body: bytes, at: int) -> tuple[int, int]:
 
 
 def _bytes(body: bytes, at: int, end: int) -> tuple[bytes | None, int]:
-    """The byte string at index `at`, where its length comes first (None: a length below 0), and the index after it."""
+    """Return the byte string whose length is coded at index `at` (None if below 0), and the index after the string."""
     length, at = _varint(body, at)
     if length < 0:
         return None, at

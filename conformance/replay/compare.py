@@ -78,8 +78,8 @@ def _is_unseen(value: Any) -> bool:
 
 
 def compared(instance: Instance, cells: Cells, observed: Mapping[str, Any]) -> tuple[str | None, Cells]:
-    """The first variable in which the state `cells` and the observation differ, or None; and the state with the
-    observed values inserted."""
+    """Compare the state `cells` with an observation. Return the first variable that differs, or None; and the state
+    with the observed values inserted."""
     inserted = list(cells)
     for name, value in observed.items():
         layout = instance.layouts.get(name)
@@ -99,8 +99,8 @@ def compared(instance: Instance, cells: Cells, observed: Mapping[str, Any]) -> t
 
 
 def _flat(layout: FieldLayout, value: Any, sizes: Sequence[int]) -> Iterator[int | None]:
-    """The cells of `value`, the observed value of a variable or of one row of a variable, whose nested lists have these
-    `sizes`; None for each cell that was not observed."""
+    """Yield the cells of `value`, an observed variable or one row of it, as one flat list; None for a cell that was not
+    observed. `sizes` are the lengths of the nested lists in `value`, the outermost first."""
     if value is None:
         yield from [None] * prod(sizes)
     elif not sizes:

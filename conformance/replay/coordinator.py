@@ -1,14 +1,14 @@
-"""Replays traces of the model `coordinator` on a cluster with group coordinators, only from outside.
+"""Replays traces of the model `coordinator` on a cluster with group coordinators, through public methods only.
 
-In the model, leaders and followers exchange records and high watermarks in one step. Here a follower fetches. The fetch
-shows the leader the follower's log end, so a fetch whose response is lost advances the high watermark and nothing else.
+In the model, a follower gets records and the high watermark in one step. In the cluster it fetches, and the fetch shows
+the leader its log end. To advance only the leader's high watermark, the driver drops the responses to such fetches.
 
-Certain traces cannot be replayed on a cluster. In a cluster, a follower's fetch shows the leader the follower's log
-end, unless their logs diverge, and the leader immediately advances its high watermark to the smallest log end; the
-model's leader may wait, and knows the records of a follower that has not truncated its log yet. A cluster's follower
-adopts its leader's high watermark even if this is lower than its own; the model's follower keeps its own. Kafka's
-coordinator cannot load a log in which a group's conversion to a classic group is followed by a record of a consumer
-group, or by another conversion; the model's coordinator loads it.
+Some traces cannot be replayed. In a cluster, a follower's fetch shows the leader the follower's log end, unless their
+logs diverge, and the leader immediately advances its high watermark to the smallest log end; the model's leader may
+wait, and also counts the records of a follower that has not truncated its log yet. A cluster's follower adopts its
+leader's high watermark even if that is lower than its own; the model's follower keeps its own. Kafka's coordinator
+cannot load a log in which a group's conversion to a classic group is followed by a record of a consumer group, or by a
+second conversion; the model's coordinator loads it.
 """
 
 from __future__ import annotations
@@ -150,8 +150,7 @@ def _diverges(state: State, follower: int) -> bool:
 
 
 def _is_valid(state: State, broker: int) -> bool:
-    """Whether all records that follow the group's conversion to a classic group in a broker's log are commits of
-    offsets; also true without a conversion."""
+    """Whether a broker's log has no conversion to a classic group, or only commits of offsets after the conversion."""
     kinds = [state.kind[write] for write in _log_of(state, broker)]
     return Kind.CLASSIC not in kinds or {*kinds[kinds.index(Kind.CLASSIC) + 1 :]} <= {Kind.COMMIT}
 
@@ -208,13 +207,13 @@ class CoordinatorDriver:
         self.cluster.coordinator_of(broker).handle_high_watermark()
 
     def coordinator_unloads(self, broker: int) -> None:
-        """The coordinator handles the events in its queue, up to and including the last that makes it unload."""
+        """The coordinator handles the events in its queue, up to and including the last UNLOAD event."""
         coordinator = self.cluster.coordinator_of(broker)
         while any(event.kind is EventKind.UNLOAD for event in coordinator.queue):
             coordinator.handle_event()
 
     def coordinator_loads(self, broker: int) -> None:
-        """The coordinator handles all events in its queue; events before the last loading have no lasting effect."""
+        """The coordinator handles all events in its queue; the result depends only on the last load event."""
         coordinator = self.cluster.coordinator_of(broker)
         while coordinator.queue:
             coordinator.handle_event()

@@ -61,7 +61,7 @@ class Coverage:
         }
 
     def untouched_lines(self) -> dict[Path, tuple[list[int], int]]:
-        """By file of the cluster: the lines in functions that never ran, and the number of all lines in functions."""
+        """For each file of the cluster: the function lines that never ran, and the number of all function lines."""
         untouched = {}
         for path in sorted(CLUSTER.rglob("*.py")):
             lines = set(_lines_of(compile(path.read_text(encoding="utf-8"), str(path), "exec")))

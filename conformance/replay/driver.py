@@ -177,8 +177,8 @@ class Driver:
                     self._give_up(follower, leader)
 
     def _give_up_proposals(self) -> None:
-        """Deliver the ISR requests and the answers to them that the model discards in this step. The model discards a
-        request if its sender has restarted since; an answer, if it is a refusal or its receiver has ended."""
+        """Deliver each ISR request that the model discards in this step, and its answer. The model discards a request
+        if its sender has restarted since; it discards an answer that is a refusal, or whose receiver has ended."""
         if not alters_partitions(self.configuration):
             return
         before, after = self._before_and_after("alter_partition")
@@ -187,7 +187,7 @@ class Driver:
                 acts.finish_alter_isr(self.cluster, broker)
 
     def _give_up_late_fetches(self) -> None:
-        """Lose the fetches in flight that ended processes have sent, except the fetches that the model still has."""
+        """Lose the fetches in flight whose sending process has ended, except a fetch that the model still has."""
         if not self.configuration.late_fetches:
             return
         _, now = self._before_and_after("late_fetch_offset")

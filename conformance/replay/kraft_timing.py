@@ -1,16 +1,16 @@
-"""When brokers read the metadata log, and in which order replicas are assigned, so that a cluster follows a trace.
+"""Computes how far brokers read the metadata log, and the order of the replicas, so that a cluster follows a trace.
 
-In:  a trace of `kafka` with KRaft. In the model, a broker has read up to the record of some partition epoch, a leader
+In:  a trace of `kafka` with KRaft. The model records only the partition epoch up to which a broker has read. Its leader
      may propose any follower for the ISR, whatever the leader has read, and any valid broker may be elected.
-Out: `KraftTiming`: how far each broker has to have read before a step, and the order of the replicas. Or
-     UntimelyError: no timing or no order makes a cluster follow the trace.
+Out: `KraftTiming`: how far each broker has to have read before a step, and the order of the replicas. Or UntimelyError:
+     no timing or no order makes a cluster follow the trace.
 
-Each broker reads as late as possible: the log only grows, so a broker can read further whenever it has to. The records
-of a change have Kafka's order: the record of a fenced broker comes after the partition's record; the record of a broker
-that is unfenced or begins to shut down comes before the partition's record. Kafka goes through the replicas in their
-order: it elects the first valid replica, in a preferred election the first replica, and in an unclean election the
-first active replica. Source: fact sheet, section 4.6; ReplicationControlManager.handleBrokerFenced,
-handleBrokerUnfenced, handleBrokerInControlledShutdown; ClusterControlManager.registerBroker.
+Each broker reads as late as possible: the log only grows, so a broker can read further whenever it has to. Two records
+of one change have Kafka's order: the record of a fenced broker comes after the partition's record; the record of a
+broker that is unfenced or begins to shut down comes before the partition's record. Kafka elects the first valid replica
+in the order of the replicas; a preferred election elects the first replica, an unclean election the first active
+replica. Source: fact sheet, section 4.6; ReplicationControlManager.handleBrokerFenced, handleBrokerUnfenced,
+handleBrokerInControlledShutdown; ClusterControlManager.registerBroker.
 """
 
 from __future__ import annotations
@@ -117,11 +117,11 @@ ELECTIONS = (*ELECT_WITHOUT, *REASSIGNED, "controller_elects_preferred", "contro
 
 
 def assignment_of(steps: Sequence[Step], states: Sequence[State]) -> tuple[int, ...]:
-    """An order of the replicas with which Kafka makes the trace's elections. Raises UntimelyError if every order fails.
+    """Return an order of replicas with which Kafka elects as the trace does. Raises UntimelyError if no order fits.
 
-    An administrator who reassigns the partition names the new replicas in this order, too. Until replicas are removed,
-    they come after the new replicas, sorted by number; after a cancelled reassignment, they stay last.
-    Kafka: PartitionReassignmentReplicas, PartitionReassignmentRevert.
+    An administrator who reassigns the partition names the new replicas in this order, too. Replicas that the
+    reassignment will remove come after the new replicas, sorted by number; if it is cancelled, they stay last. Kafka:
+    PartitionReassignmentReplicas, PartitionReassignmentRevert.
     """
     replicas = range(int(states[0].replicas))
     is_fixed = states[0].LEADER_CHOICE == LeaderChoice.ASSIGNMENT_ORDER
@@ -146,8 +146,8 @@ def assignment_of(steps: Sequence[Step], states: Sequence[State]) -> tuple[int, 
 
 
 def _assigned_by(step: Step, order: tuple[int, ...], assigned: Sequence[int], after: State) -> list[int]:
-    """The replicas that are assigned in `after`, the state after a step, in the order of the assignment. `order`: the
-    order of new replicas; `assigned`: the assignment before."""
+    """Return the assigned replicas, in their order, in the state `after` a step. `assigned`: the assigned replicas
+    before the step; `order`: the order in which a reassignment names the new replicas."""
     if step.action in REQUESTS:
         target = [r for r in order if step.ordinals[0] >> r & 1]
         assigned = [*target, *sorted({*assigned} - {*target})]
@@ -234,7 +234,7 @@ class _Reading:
         self.late_process: dict[tuple[int, int], int] = {}
 
     def all(self, steps: Sequence[Step], states: Sequence[State]) -> dict[int, dict[int, int]]:
-        """By step: the brokers that read the metadata log before it, each with the offset up to which it reads."""
+        """For each step: the brokers that must read the metadata log first, and the offset up to which each reads."""
         reads = {}
         for position, step in enumerate(steps, start=1):
             before, after = states[position - 1], states[position]
@@ -271,8 +271,8 @@ class _Reading:
         return {}
 
     def _must_not_pass_configuration(self, position: int, step: Step, broker: int, offset: int, after: State) -> None:
-        """Raise UntimelyError if the metadata log has, up to `offset`, a change of min.insync.replicas that the broker
-        has not read in the trace: a broker that reads up to `offset` also reads this change."""
+        """Raise UntimelyError if a broker that reads the metadata log up to `offset` also reads a change of
+        min.insync.replicas that it has not read in the trace, in the state `after` the step."""
         if after.min_isr_changes > 0 and self.log.log[offset].configurations > after.min_isr_changes_read[broker]:
             raise UntimelyError(
                 f"step {position} ({step.action}) needs broker {broker} to have read a record of the metadata log that"
@@ -280,9 +280,9 @@ class _Reading:
             )
 
     def _before_proposal(self, position: int, step: Step, before: State) -> dict[int, int]:
-        """The proposing leader, and the first offset up to which it must read to know that the proposed follower is
-        active and (since 3.5) that the process that fetched is registered. Raises UntimelyError if there is no such
-        offset before the partition's next change, which the leader has not read in the trace."""
+        """Return the proposing leader and the first offset up to which it must read the metadata log to know that the
+        follower is active and (since 3.5) that the process that fetched is registered. Raises UntimelyError if no such
+        offset comes before the partition's next change, which the leader has not read in the trace."""
         leader, follower = step.ordinals
         is_late = step.action == LATE_FETCH
         process = self.late_process[leader, follower] if is_late else self.log.log[-1].processes[follower]

@@ -20,7 +20,7 @@ from isrcheck.traces.lanes.scene import listed
 
 
 class Followed(NamedTuple):
-    """How a cluster replays the traces of one model: what makes the driver, and which traces cannot be replayed."""
+    """How a cluster replays the traces of one model: a function that makes the driver, and one that rejects traces."""
 
     driver: Callable[[str | None], System]
     """A function that takes the name of a seeded bug and makes the driver."""
@@ -47,8 +47,8 @@ class OnCluster:
         self._driver: System = self._of_kafka
 
     def begin(self, trace: Trace) -> None:
-        """Create a cluster in the trace's initial state. Raises UsageError if the trace's model has no driver, or does
-        not allow this bug or `logs`; UntimelyError if no cluster can follow the trace; and the driver's errors."""
+        """Create a cluster in the trace's initial state. Raises UsageError for a trace, bug or `logs` that no driver
+        supports; UntimelyError if no cluster can follow the trace; and the driver's errors."""
         model = system_of(trace.instance)
         if model not in BUGS or trace.instance.swaps:
             raise UsageError(

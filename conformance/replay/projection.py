@@ -90,8 +90,8 @@ class KraftProjection:
         }
 
     def _shuts_down(self, broker: BrokerView) -> bool:
-        """Whether a broker shuts down in the model: an ended process, only until the broker is fenced. (The process's
-        registration says that the broker shuts down until the next process registers.)"""
+        """Whether a broker counts as shutting down in the model: after its process has ended, only until the broker is
+        fenced. (Its registration in Kafka keeps the flag until the next process registers.)"""
         registered = self.now.brokers[broker.number]
         return registered.in_controlled_shutdown and (broker.is_up or not registered.is_fenced)
 
@@ -227,8 +227,8 @@ def reader_of(consumer: int) -> str:
 
 @dataclass
 class Observations:
-    """Earlier observations of a running cluster that its present state no longer shows, and that the model needs.
-    Brokers are given by their numbers."""
+    """Facts that the model needs, and that only earlier states of a running cluster have shown. Brokers are given by
+    their numbers."""
 
     common: int = 0
     """The number of records that it started with, all of them acknowledged."""
@@ -326,7 +326,7 @@ def _producer_id(view: ClusterView, name: str) -> int:
 
 
 def _snapshot_offset(broker: BrokerView) -> int:
-    """The offset of a broker's snapshot of producers; 0 if it lies outside the log, where no restart loads it."""
+    """The offset of a broker's snapshot of producers; 0 if it lies outside the log: a restart would not load it."""
     saved = broker.producers.snapshot_offset
     return saved if broker.log_start_offset < saved <= broker.log_end_offset else 0
 
@@ -387,7 +387,7 @@ class _Projection:
         return self.seen.elections[epoch] if is_awaited and epoch < len(self.seen.elections) else (NONE, frozenset(), 0)
 
     def _alter_isr(self) -> Projected:
-        """The variables of releases with AlterIsr. In older releases: the partition epoch as None (not compared)."""
+        """The variables of releases with AlterIsr; for older releases only the partition epoch, None (not compared)."""
         if not alters_partitions(self.configuration):
             return {"controller_partition_epoch": (None,)}
         return {
@@ -462,11 +462,11 @@ class _Projection:
         return 0 if is_taken or is_ignored else response.high_watermark
 
     def _fetch(self, follower: BrokerView, leader: BrokerView) -> tuple[int, int, FetchResponse | None]:
-        """The stage and the offset of the follower's fetch, and the response: None unless the response is in flight, or
-        the follower has yet to truncate as the response says.
+        """Return the stage and the offset of the follower's fetch, and the response, or None. The response is returned
+        while it is in flight, and while the follower still has to truncate because of it.
 
-        With truncation on fetch, a broker that stops following this leader keeps its fetch: if the broker follows the
-        leader again, it applies the response.
+        With truncation on fetch, a broker that stops following this leader keeps its fetch, and applies the response if
+        it follows the leader again.
         """
         thread = next((fetcher for fetcher in follower.fetchers if fetcher.source == leader.number), None)
         if thread is not None and thread.diverging is not None:
@@ -511,8 +511,7 @@ class _Projection:
         }
 
     def _answered_deletion(self) -> int:
-        """The offset up to which clients have learned that records are deleted; 0 if the model has no step in which
-        clients learn it."""
+        """The offset below which clients know that records are deleted; 0 if no step of the model tells them."""
         answered = [
             answer.low_watermark for answer in self.view.deletes if answer is not None and answer.error is Errors.NONE
         ]
@@ -570,9 +569,9 @@ class _Projection:
         }
 
     def _deleted(self) -> Projected:
-        """By broker and offset: the deleted record that the broker remembers in its producer state; NONE where no
-        record is deleted. None (not compared) where the broker remembers no record: the model also keeps deleted
-        records of brokers that are down, and records that later records have displaced."""
+        """For each broker and offset: the deleted record that the broker remembers in its producer state, or NONE if no
+        record is deleted there. A deleted record that the broker does not remember has the value None (not compared):
+        the model also keeps deleted records of brokers that are down, and records that later records have displaced."""
         if not self.configuration.delete_records:
             return {}
         cells: list[int | None] = []
@@ -585,7 +584,7 @@ class _Projection:
         return {"deleted_record": tuple(cells)}
 
     def _numbered_before(self, stamps: Mapping[int, Mapping[int, ProducerStamp]], latest: int) -> Projected:
-        """The variables for a producer of 1.0 to 2.4: if its records were deleted, it numbers from 0 again."""
+        """The variables on earlier numberings: in 1.0 to 2.4, a producer restarts at 0 if its records are deleted."""
         is_kept = self.producer is not None and numbers_from_zero(self.configuration)
         identities = self.producer.identities if self.producer else ()
         former = range(self.configuration.producer_epochs - 1 if self.configuration.delete_records else 0)
@@ -621,7 +620,7 @@ class _Projection:
         return 0 if record is None or record.stamp is None else self._numbering_with(record.stamp, record.payload)
 
     def _numbering_with(self, stamp: ProducerStamp, payload: str | None = None) -> int:
-        """The producer epoch of a stamp, in the model's numbers; `payload` tells apart two records with this stamp."""
+        """The model's number for the producer epoch of a stamp; `payload` tells apart two records with that stamp."""
         for other, stamps in self.producer.numbered if self.producer else ():
             for numbering, each in stamps:
                 if each == stamp and payload in (None, other):
@@ -661,7 +660,7 @@ class _Projection:
         return int(name.removeprefix(TRANSACTIONAL)) if name.startswith(TRANSACTIONAL) else NONE
 
     def _entry(self, record: Record | None) -> int:
-        """The model's number for an entry of a log: markers are numbered after all records. NONE without an entry."""
+        """The model's number for an entry of a log (markers are numbered after all records); NONE for no entry."""
         if record is None:
             return NONE
         if record.control is None:

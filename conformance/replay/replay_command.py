@@ -71,7 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _replay_files(arguments: argparse.Namespace, system: System, coverage: Coverage | None) -> int:
-    """Replay every file, also if other files are not traces; return the gravest exit code."""
+    """Replay every file, even if some files are not traces; return the gravest exit code."""
     paths = [
         path for argument in arguments.files for path in (files.files(argument) if argument.is_dir() else [argument])
     ]
@@ -106,8 +106,8 @@ def _replay_file(path: Path, system: System, coverage: Coverage | None, options:
 
 
 def _behind(trace: Trace) -> list[str]:
-    """The line of the report that says why the end of the trace is not replayed: the last step leaves a declared
-    range, or the trace ends in an endless loop. No line for other traces."""
+    """Return the report's line about an end of the trace that cannot be replayed: in the last step a variable leaves
+    its declared range, or the trace ends in an endless loop. Other traces have no such line."""
     if trace.loop is not None:
         once = (
             f"the loop back to step {trace.loop} is replayed once"

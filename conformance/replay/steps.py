@@ -313,7 +313,7 @@ class KraftSteps(_Steps):
     """The steps of a cluster with KRaft. The cluster's clock does not decide when a session ends: the trace does."""
 
     def broker_applies_metadata(self, broker: int, partition_epoch: int) -> None:
-        """Nothing is left to do: the driver lets the broker read the metadata log before the step (timing.py)."""
+        """Do nothing: before this step, the driver has already let the broker read the metadata log (timing.py)."""
 
     broker_drops_metadata = broker_applies_metadata
 
@@ -371,7 +371,7 @@ class KraftSteps(_Steps):
             self.cluster.change_min_insync_replicas(minimum)
 
     def broker_reads_configuration(self, broker: int) -> None:
-        """Nothing is left to do: the driver lets the broker read the metadata log before the step (timing.py)."""
+        """Do nothing: before this step, the driver has already let the broker read the metadata log (timing.py)."""
 
     def broker_crashes_while_it_fetches(self, follower: int, leader: int) -> None:
         self.cluster.fire(follower, TimerKind.FETCHER_DO_WORK, leader)
@@ -382,8 +382,8 @@ class KraftSteps(_Steps):
         self.cluster.lose_disk(follower)
 
     def leader_handles_late_fetch(self, leader: int, follower: int) -> None:
-        """The leader handles a late fetch together with a fetch of the follower's new process; the response to the new
-        process is lost."""
+        """The leader handles a late fetch, which the follower's earlier process sent, together with a fetch of its new
+        process; the response to the new process is lost."""
         (late,) = late_fetches(self.cluster, follower, leader)
         self.cluster.fire(follower, TimerKind.FETCHER_DO_WORK, leader)
         self.cluster.deliver_together(late.number, self.cluster.messages()[-1].number)

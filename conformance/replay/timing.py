@@ -52,10 +52,10 @@ AT_THE_START = -1
 class Timing:
     """When the driver has to act; a position is the number of a state in the trace (0: the first).
 
-    `pauses`: the positions after which time passes until every follower is slow. `checkpoints`: a position, and the
-    broker that writes its high watermark after it. `checkpointed`: by broker, the checkpoint on its disk at the start,
-    if this checkpoint is below its high watermark. `slow`: the followers whose last fetches were long before the start.
-    `kraft`: how far brokers have read the metadata log, in a cluster that has one.
+    `pauses`: the positions after which time passes until every follower is slow. `checkpoints`: pairs of a position and
+    a broker that then writes its high watermark to its checkpoint file. `checkpointed`: by broker, the high watermark
+    in its checkpoint file at the start, if a restart needs it. `slow`: the followers whose last fetches were long
+    before the start. `kraft`: the additional timing of a cluster with KRaft.
     """
 
     pauses: frozenset[int]
@@ -145,9 +145,9 @@ def _must_not_have_to_wait(trace: Trace, states: Sequence[State]) -> None:
     """Raise UntimelyError if a producer has more than max.in.flight.requests.per.connection unanswered requests to a
     leader.
 
-    The model has this limit only for requests that are sent again. Records without a transaction or sequence number can
-    come from several producers; those of one transaction come from one producer. In the model, requests that an
-    idempotent producer has given up with its producer id do not count. Kafka: NetworkClient.canSendRequest.
+    The model does not limit the requests of a transaction, which come from one producer, and does not count requests
+    that an idempotent producer gave up when it took a new producer id. Requests without a transaction or sequence
+    number are not checked: they can come from several producers. Kafka: NetworkClient.canSendRequest.
     """
     most = trace.instance.configuration.max_in_flight_requests
     for position, step in enumerate(trace.steps, start=1):

@@ -1,18 +1,18 @@
 """The protocol of the brokers: one switch per change of Kafka's replication, and the implemented releases by name.
 
-Section 0.2 of the fact sheet explains the names and values; HW_WAIT of the fact sheet is not implemented. The formal
-model describes the switches under the same names. This list adds to the model's descriptions:
+Section 0.2 of the fact sheet explains the switches and their values; its HW_WAIT is not implemented. The formal models
+describe the switches under the same names; they do not have FAIL_OVER_GIVES_FENCED_SESSIONS (up to 4.0). This list adds
+sources, and the first release in which a switch is on ("up to": the last such release):
 
-- The model does not have FAIL_OVER_GIVES_FENCED_SESSIONS (up to 4.0) and REASSIGNED_WITHOUT_THE_OTHERS (up to 3.7,
-  KAFKA-15665). LATEST_OFFSET_AWAITS_EPOCH_START (KAFKA-2334, 2.2) concerns only what clients receive.
-- Fact sheet 5.3, 7 and 8.22 describe the effect of CONTROLLER, LATE_FETCH_COUNTS (KAFKA-15221), MAXIMAL_ISR (4.3),
+- LATEST_OFFSET_AWAITS_EPOCH_START (KAFKA-2334, 2.2) concerns only what clients receive.
+- Fact sheet 4.3 (MAXIMAL_ISR), 5.3, 7 and 8.22 describe the effect of CONTROLLER, LATE_FETCH_COUNTS (KAFKA-15221),
   RESTART_BEFORE_FENCING (KAFKA-18106), CLIENT_BUMPS_EPOCH, PRODUCER_STATE_KEPT (KAFKA-7190), STALE_METADATA_IGNORED
   (KAFKA-7738) and READ_REPLICA_IN_ISR (KAFKA-14372, 3.4).
-- Switches of KRaft since 4.0: ASSIGNED_DIRECTORY_ERASES_ELR (up to 4.2), LAST_KNOWN_LEADER_IS_ACTIVE (KAFKA-19522,
-  4.1), REASSIGNED_ONCE_ADDED (KAFKA-19975, 4.3); repairs that no release has: CONFIGURATION_BEFORE_TOPICS,
-  DELETED_FOLDER_IS_UNCLEAN, ELR_WITHIN_REPLICAS, EQUAL_PARTITION_EPOCH_ASSIGNS (8.25), MIN_ISR_OF_OWN_REPLICAS,
-  UNREGISTERED_LEAVES_ELR.
-- Switches of transactions (sections 6.1, 6.2, 6.5, 8.23), read by transactions/ and the state of producers:
+- Switches of KRaft: REASSIGNED_WITHOUT_THE_OTHERS (up to 3.7, KAFKA-15665); since 4.0, ASSIGNED_DIRECTORY_ERASES_ELR
+  (up to 4.2), LAST_KNOWN_LEADER_IS_ACTIVE (KAFKA-19522, 4.1), REASSIGNED_ONCE_ADDED (KAFKA-19975, 4.3); repairs that no
+  release has: CONFIGURATION_BEFORE_TOPICS, DELETED_FOLDER_IS_UNCLEAN, ELR_WITHIN_REPLICAS,
+  EQUAL_PARTITION_EPOCH_ASSIGNS (fact sheet 8.25), MIN_ISR_OF_OWN_REPLICAS, UNREGISTERED_LEAVES_ELR.
+- Switches of transactions (fact sheet 6.1, 6.2, 6.5, 8.23), read by transactions/ and the state of producers:
   EPOCH_BUMP_BY_PRODUCER (KIP-360), EQUAL_MARKER_EPOCH_IS_RETRY (KAFKA-19999), FENCE_RAISES_EPOCH_TWICE (KAFKA-19367),
   MARKER_EPOCH_STRICT (KIP-1228), OFFSET_COMMITS_VERIFIED (KAFKA-15449), ONGOING_PER_EPOCH (KAFKA-18575),
   PRODUCER_STATE_EXPIRES_EARLY (KAFKA-9144), TXN_VERIFY (KIP-890).
@@ -68,7 +68,7 @@ class BrokerStateCheck(IntEnum):
 
 
 class MaximalIsr(Enum):
-    """Which ISR the high watermark waits for while a change is pending: in Kafka, both ISRs. Fact sheet 4.3."""
+    """Which ISR the high watermark waits for during a pending ISR change: in Kafka, old and new ISR. Fact sheet 4.3."""
 
     COMMITTED_AND_PROPOSED = "COMMITTED_AND_PROPOSED"
     COMMITTED = "COMMITTED"
@@ -117,9 +117,9 @@ class PositionCheck(Enum):
 
 
 class UnknownProducer(Enum):
-    """What a leader accepts from a producer that it does not know. Fact sheet 0.2, UNKNOWN_PID_POLICY; KIP-360.
+    """Which sequence numbers a leader accepts from an unknown producer. Fact sheet 0.2, UNKNOWN_PID_POLICY; KIP-360.
 
-    In 0.11, there is no answer UNKNOWN_PRODUCER_ID (KAFKA-5793).
+    ZERO_OR_OUT_OF_ORDER (0.11, without UNKNOWN_PRODUCER_ID, KAFKA-5793) refuses with OUT_OF_ORDER_SEQUENCE_NUMBER.
     """
 
     SEQUENCE_ZERO = "SEQUENCE_ZERO"

@@ -58,7 +58,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class Start:
-    """The initial state, a stable cluster in epoch 0: every replica is up and fetches; the leader knows all offsets."""
+    """A cluster's initial state in leader epoch 0: all replicas run and fetch; the leader knows all log end offsets."""
 
     replicas: int = 3
     """The number of brokers."""
@@ -77,7 +77,7 @@ class Start:
     """Followers whose last fetch is longer ago than replica.lag.time.max.ms; all others have just fetched."""
 
     def __post_init__(self) -> None:
-        """Errors: `ClusterError` if the ISR does not fit the leader or the replicas, or `held` does not fit the ISR."""
+        """Check that the fields agree. Errors: `ClusterError` if `isr`, `assignment` or `held` is impossible."""
         if self.leader not in self.in_sync or not self.in_sync <= set(self.assigned) <= set(range(self.replicas)):
             raise ClusterError(
                 f"start: the ISR {sorted(self.in_sync)} has to contain the leader {self.leader} and only replicas"

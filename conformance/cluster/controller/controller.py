@@ -4,8 +4,8 @@ In:  requests from the outside world (elections, notices of dead brokers), chang
 Out: LeaderAndIsr in the network, one message per running broker, including the former leader.
 
 A leader changes the ISR by a conditional write in ZooKeeper or, since 2.7, by AlterIsr; only the leader hears of this
-change. The controller never compares log offsets. Source: fact sheet, sections 4.3 to 4.7 (ZooKeeper column), 4.9 (no
-ELR): the ISR is never empty, because its last member stays when it dies.
+change. The ISR is never empty: its last member stays when it dies. The controller never compares log offsets. Source:
+fact sheet, sections 4.3 to 4.7 (ZooKeeper column), 4.9 (no ELR).
 """
 
 from __future__ import annotations
@@ -105,8 +105,8 @@ class Controller:
         self._network.reply(message, answer, 0)
 
     def _error_for(self, sender: int, process: int, request: AlterIsrRequest) -> Errors:
-        """The error for a proposal, or NONE. A proposal of the present ISR is accepted even with an old partition
-        epoch. Fact sheet 4.5, ZooKeeper column."""
+        """Return the error with which the controller refuses a proposed ISR, or NONE. If the proposed ISR is the
+        present ISR, an old partition epoch is accepted. Fact sheet 4.5, ZooKeeper column."""
         if process != self._broker_epochs[sender]:
             return Errors.STALE_BROKER_EPOCH
         if (sender, request.leader_epoch) != (self.leader, self.leader_epoch):
@@ -161,12 +161,11 @@ class Controller:
         """Do nothing: with ZooKeeper, the controller accepts every broker that restarts."""
 
     def register(self, broker: int, *, was_clean: bool = False) -> None:
-        """Send the current metadata to a broker process that has started. The broker epoch is the process's number
-        (KIP-380).
+        """Send the current metadata to a new process of a broker; the broker epoch is the process's number (KIP-380).
 
-        By this epoch the controller recognises a restart that was too short to be noticed otherwise, and treats it as a
-        failure first: the broker leaves the ISR, and if it led, the first live member of the ISR is elected. Kafka:
-        KafkaController.processBrokerChange, since 2.2; here since 2.8.
+        A new broker epoch reveals a restart that was too quick to be noticed otherwise. Since 2.8 (in Kafka, since
+        2.2), this restart first counts as a failure: the broker leaves the ISR, and if it led, the first other live
+        member of the ISR, if any, is elected. Kafka: KafkaController.processBrokerChange.
         """
         self._broker_epochs[broker] = self._process_of(broker)
         others = [each for each in sorted(self.isr - {broker}) if self._is_running(each)]

@@ -1,20 +1,20 @@
-"""The group coordinator of one broker: active while the broker leads, with groups in memory and a batch that is open.
+"""The group coordinator of one broker: active while the broker leads; it has a group in memory and an open batch.
 
 In:  the metadata that the broker has applied; write operations; a driver's choice of the next event.
 Out: records in the log of the partition that the broker leads; answers.
 
-Loading and unloading are events in a queue, in order. While they wait, the coordinator may still handle earlier writes,
-a flush, and the high watermark (an event that Kafka puts at the front of the queue). A write changes the state at once,
-and its record joins the open batch. A flush appends the batch; its writes are answered once the high watermark has
-reached the end of the batch. A group of the protocol of KIP-848 is a consumer group until its last member of that
-protocol has left; then it becomes a classic group.
+Loading and unloading are events in a queue, handled in order. While these events wait, the coordinator may still handle
+earlier writes, a flush, and the high watermark (an event that Kafka puts at the front of the queue). A write changes
+the state in memory at once, and its record joins the open batch. A flush appends the batch to the log; the writes in
+the batch are answered once the high watermark has reached the end of the batch. A group that uses the protocol of
+KIP-848 is a consumer group; when its last member with that protocol has left, the group becomes a classic group.
 
 Source: fact sheet, A.9, D4 and D13; Kafka: CoordinatorRuntime (CoordinatorContext), SnapshottableCoordinator,
 CoordinatorPartitionWriter, CoordinatorLoaderImpl, GroupCoordinatorService.onElection and onResignation,
 BrokerMetadataPublisher.updateCoordinator, GroupMetadataManager, OffsetMetadataManager.
 
 Left out: transactional writes, reads, timers, a full batch. The records of a batch are separate entries in the log; in
-Kafka, a batch is fetched as a whole. Loading is one event; in Kafka, another thread reads the log meanwhile.
+Kafka, a batch is fetched as a whole. Loading is one event; in Kafka, another thread reads the log while events go on.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class InvalidRecordError(Exception):
 
 @dataclass(frozen=True)
 class GroupRecord:
-    """A record in the log; each write operation has its own name."""
+    """A record of the group in the log; `name` is the name of the write operation that wrote the record."""
 
     kind: RecordKind
     name: str
@@ -86,7 +86,7 @@ class GroupRecord:
 
 @dataclass(frozen=True)
 class Group:
-    """A group in memory: the names of its commits, of its members, and of the conversion to a classic group, if any."""
+    """A group in memory: the names of the writes that committed offsets, added members, or made the group classic."""
 
     commits: frozenset[str] = frozenset()
     members: frozenset[str] = frozenset()
@@ -121,7 +121,7 @@ class OutOfSyncError(Exception):
 
 @dataclass(frozen=True)
 class Write:
-    """An unanswered write, in the open batch, or in the log until the high watermark reaches `awaited_offset`."""
+    """An unanswered write: in the open batch, or in the log until the high watermark reaches `awaited_offset`."""
 
     record: GroupRecord
     respond: Respond
@@ -129,9 +129,9 @@ class Write:
 
 
 class HighWatermarkListener:
-    """Hears of each new high watermark of the partition; `noted`: the newest one, until the coordinator handles it.
+    """Listens to the partition's high watermark. `noted`: the newest high watermark that is not handled yet, or None.
 
-    Until KAFKA-20634 is repaired, the listener keeps listening while its broker is a follower.
+    With LISTENS_AS_FOLLOWER (until KAFKA-20634 is repaired), the listener also listens while its broker follows.
     """
 
     def __init__(self, switches: Switches) -> None:
@@ -187,10 +187,10 @@ class CoordinatorContext:
     def write(self, record: GroupRecord, respond: Respond) -> None:
         """Handle a write operation; refuse it if it needs a consumer group and the group is a classic group.
 
-        A conversion to a classic group first changes the state, then appends its large records to a separate batch.
-        With the mistake KAFKA-20845, the coordinator flushes that batch while the batch is empty, and the flush fails.
-        Kafka: CoordinatorWriteEvent.run, append; GroupMetadataManager.convertToClassicGroup. Errors: `ClusterError` for
-        a conversion while a batch is open.
+        A conversion to a classic group first changes the state, then puts its records, which are large, into a batch of
+        their own. With the defect KAFKA-20845, the coordinator flushes this batch while it is empty; the flush fails,
+        and so reverts the state. Kafka: CoordinatorWriteEvent.run, append; GroupMetadataManager.convertToClassicGroup.
+        Errors: `ClusterError` for a conversion while a batch is open.
         """
         if record.kind is not RecordKind.COMMIT and self._group.is_classic:
             respond(Errors.GROUP_ID_NOT_FOUND)
@@ -234,9 +234,9 @@ class CoordinatorContext:
             write.respond(error)
 
     def handle_high_watermark(self) -> None:
-        """Answer the writes up to the high watermark that the listener noted, unless that is beyond the last record
-        that this coordinator wrote. Kafka: HighWatermarkUpdate, updateLastCommittedOffset. Errors: `ClusterError` if no
-        high watermark is noted."""
+        """Answer the writes below the high watermark that the listener noted. A high watermark beyond the last record
+        that this coordinator wrote is ignored. Kafka: HighWatermarkUpdate, updateLastCommittedOffset. Errors:
+        `ClusterError` if no high watermark is noted."""
         offset, self.listener.noted = self.listener.noted, None
         if offset is None:
             raise ClusterError("the coordinator has no new high watermark to handle")
@@ -251,7 +251,7 @@ class CoordinatorContext:
             write.respond(Errors.NONE)
 
     def close(self) -> None:
-        """Give up the state in memory; all writes without an answer fail. Kafka: CoordinatorContext.unload."""
+        """Stop listening; answer all unanswered writes with NOT_COORDINATOR. Kafka: CoordinatorContext.unload."""
         self._partition.log.high_watermark_listeners.remove(self.listener.on_high_watermark_updated)
         waiting, self._deferred, self._batch = [*self._deferred, *self._batch], [], []
         for write in waiting if self._bug is not CoordinatorBug.UNLOADING_FORGETS_WRITES else ():
@@ -267,7 +267,7 @@ class EventKind(Enum):
 
 @dataclass(frozen=True)
 class Event:
-    """An event in the queue, with the leader epoch that it is about."""
+    """An event in the queue: load or unload the coordinator in this leader epoch."""
 
     kind: EventKind
     epoch: int

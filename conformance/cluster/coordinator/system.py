@@ -78,7 +78,7 @@ class CoordinatedCluster(Cluster):
         return CoordinatedView(self.observe(), coordinators, writes)
 
     def write(self, broker: int, kind: RecordKind, name: str) -> None:
-        """The coordinator of a broker handles the write `name`. Errors: as for `CoordinatorContext.write`."""
+        """Let the coordinator of a broker handle the write `name`. Errors: as for `CoordinatorContext.write`."""
         number = len(self._writes)
 
         def respond(error: Errors) -> None:
@@ -88,8 +88,8 @@ class CoordinatedCluster(Cluster):
         self._writes.append(HandledWrite(name, kind, broker))
 
     def move_leadership(self, broker: int) -> None:
-        """An administrator puts a broker first among the replicas, and asks for a preferred election. Errors:
-        `ClusterError` if the broker leads already.
+        """Make a broker the leader, as an administrator does: put the broker first among the replicas, and hold a
+        preferred election. Errors: `ClusterError` if the broker leads already.
         """
         self.begin_reassignment((broker, *(each for each in self.brokers if each != broker)))
         self.elect(Election.PREFERRED, broker)

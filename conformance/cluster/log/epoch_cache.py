@@ -106,7 +106,7 @@ class LeaderEpochFileCache:
         return bool(self._entries) and self._entries[0].start_offset < offset
 
     def truncate_from_start(self, offset: int) -> None:
-        """Of the entries that begin at or before an offset, keep only the last, and let it begin at that offset."""
+        """Drop the entries that begin at or before an offset, except the last, which then begins at that offset."""
         dropped = [each for each in self._entries if each.start_offset <= offset]
         if dropped:
             self._entries[: len(dropped)] = [EpochEntry(dropped[-1].leader_epoch, offset)]

@@ -2,11 +2,11 @@
 
 Every change is written to the storage before it is made in memory.
 
-log start offset <= last stable offset <= high watermark <= log end offset, except in two cases before 2.4, where
-nothing keeps the high watermark within the log (HW_CLAMPED_AT_TRUNCATION off). First, truncation leaves the high
-watermark unchanged until the next fetch response: above the log's end, or below the start of a log that was emptied
-(KAFKA-9491). Second, a response of a leader that has deleted less than the follower can move the high watermark below
-the follower's log start. Source: fact sheet, section 1.
+log start offset <= last stable offset <= high watermark <= log end offset. Before 2.4 (HW_CLAMPED_AT_TRUNCATION off),
+the high watermark can be outside the log in two cases. First, a truncation does not change the high watermark, which
+until the next fetch response can be above the log end, or below the start of a log that was emptied (KAFKA-9491).
+Second, a leader that has deleted fewer records than the follower can send a high watermark below the follower's log
+start. Source: fact sheet, section 1.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from isrcheck.conformance.cluster.network.records import UNDEFINED_OFFSET, Contr
 
 
 class Log:
-    """One replica's log, loaded from its storage. Kafka: Log, and for the offsets before 2.4 the class Replica."""
+    """One replica's log, loaded from its storage. Kafka: Log; before 2.4, the class Replica had the offsets."""
 
     def __init__(self, storage: Storage, switches: Switches, bug: AnyBug | None) -> None:
         """Load the log; the high watermark is the checkpointed value, limited to the log. Kafka: loadLog."""
@@ -78,7 +78,7 @@ class Log:
         return self.read(self.log_start_offset, self.log_end_offset)
 
     def read(self, start: int, end: int) -> tuple[Record, ...]:
-        """The records with start <= offset < end in the log; none below its log start."""
+        """The records of the log with start <= offset < end; records below the log start are left out."""
         first = max(start, self.log_start_offset) - self._base_offset
         return tuple(self._records[first : max(first, end - self._base_offset)])
 
@@ -91,9 +91,9 @@ class Log:
         return self._epochs.end_offset_for(leader_epoch, self.log_end_offset)
 
     def offset_truncation_state(self, leader_epoch: int, end_offset: int) -> tuple[int, bool]:
-        """The offset to which a follower truncates this log if `leader_epoch` ends at `end_offset` in its leader's log;
-        and whether the two logs then agree. Kafka: AbstractFetcherThread.getOffsetTruncationState; fact sheet 3.4, G2.
-        """
+        """Return the offset to which a follower truncates this log, and whether the log then agrees with the leader's
+        log, in which `leader_epoch` ends at `end_offset`. Kafka: AbstractFetcherThread.getOffsetTruncationState; fact
+        sheet 3.4, G2."""
         own = self.end_offset_for(leader_epoch)
         if own.end_offset == UNDEFINED_OFFSET:
             return end_offset, True
@@ -243,8 +243,8 @@ class Log:
             self._set_high_watermark(self.log_start_offset)
 
     def _set_high_watermark(self, offset: int) -> None:
-        """Move the high watermark, and notify the listeners if it goes up. (Kafka also notifies them if it goes down or
-        stays, which completes nothing.) Kafka: updateHighWatermarkMetadata, LogOffsetsListener.
+        """Move the high watermark, and notify the listeners if it goes up. (Kafka notifies them in other cases too,
+        without effect.) Kafka: updateHighWatermarkMetadata, LogOffsetsListener.
         """
         goes_up, self.high_watermark = offset > self.high_watermark, offset
         self.producers.high_watermark_moved(offset)

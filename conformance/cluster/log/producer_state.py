@@ -19,12 +19,12 @@ from isrcheck.conformance.cluster.network.records import LAST_EPOCH, Control, Pr
 
 
 class VerificationGuards:
-    """Decide whether a leader may append a transaction's first record: only if the coordinator has confirmed that the
-    transaction contains the partition (KIP-890).
+    """The guards by which a leader decides whether it may append a transaction's first record: only if the coordinator
+    has confirmed that the transaction contains the partition (KIP-890).
 
     A guard is a number that ties the coordinator's answer to the request. It ends when a transactional record or marker
-    of the producer is appended, so an answer that comes after the marker admits no record. Left out: a guard remembers
-    the lowest sequence that was tried (KAFKA-14920). Kafka: VerificationGuard, VerificationStateEntry.
+    of the producer is appended, so an answer that comes after the marker admits no record. Left out: in Kafka, a guard
+    also has the lowest sequence that was tried (KAFKA-14920). Kafka: VerificationGuard, VerificationStateEntry.
     """
 
     def __init__(self) -> None:
@@ -113,7 +113,7 @@ class ProducerStateManager:
 
     @property
     def known(self) -> Mapping[int, tuple[int, int]]:
-        """For each producer id, its epoch, and the coordinator epoch in its last marker, -1 before the first."""
+        """For each producer id: its epoch, and the coordinator epoch in its last marker (-1 if it has no marker)."""
         return {
             producer_id: (entry.producer_epoch, entry.coordinator_epoch) for producer_id, entry in self._entries.items()
         }
@@ -134,8 +134,8 @@ class ProducerStateManager:
 
     @property
     def first_unstable_offset(self) -> int | None:
-        """The start of the earliest transaction without a marker below the high watermark; None without such a
-        transaction.
+        """The start of the earliest transaction that is open, or whose marker is not below the high watermark; None if
+        every transaction has ended below the high watermark.
         """
         ongoing = [each.transaction_first_offset for each in self._entries.values()]
         firsts = [each for each in ongoing if each is not None] + [each.first_offset for each in self._unreplicated]
@@ -183,9 +183,9 @@ class ProducerStateManager:
     def refusal_of_marker(self, stamp: ProducerStamp, coordinator_epoch: int = 0) -> Errors:
         """The error for a transaction marker; NONE if it may be appended. Kafka: appendEndTxnMarker.
 
-        A marker is refused if its producer epoch or coordinator epoch is too old. With KIP-1228, a marker with the
-        producer epoch in the log is refused as well, except for a repeated marker since KAFKA-19999, which is appended
-        again, and since KAFKA-20090 for the marker of a producer that has the highest epoch. Fact sheet 6.2, 8.23.
+        A marker is refused if its producer epoch or its coordinator epoch is below the epoch in the log. With KIP-1228,
+        an equal producer epoch is refused as well, except for a repeated marker, which is appended again (since
+        KAFKA-19999), and for the marker of a producer in the highest epoch (since KAFKA-20090). Fact sheet 6.2, 8.23.
         """
         entry = self._entries.get(stamp.producer_id)
         if entry is None:
@@ -205,8 +205,8 @@ class ProducerStateManager:
         return Errors.NONE
 
     def is_ongoing(self, stamp: ProducerStamp) -> bool:
-        """Whether the log has an open transaction that a record with this stamp would join. Kafka:
-        ProducerStateManager's hasOngoingTransaction; since KAFKA-18575, a transaction of another epoch does not count.
+        """Whether the producer of this stamp has an open transaction in the log; since KAFKA-18575, only a transaction
+        with the epoch of the stamp counts. Kafka: ProducerStateManager's hasOngoingTransaction.
         """
         entry = self._entries.get(stamp.producer_id)
         if entry is None or entry.transaction_first_offset is None:
@@ -215,7 +215,7 @@ class ProducerStateManager:
         return not is_per_epoch or entry.producer_epoch == stamp.producer_epoch
 
     def remove_expired(self, now: int, expiration_ms: int) -> None:
-        """Forget producers inactive for `expiration_ms` without an open transaction. Kafka: removeExpiredProducers."""
+        """Forget producers idle for `expiration_ms` that have no open transaction. Kafka: removeExpiredProducers."""
         for producer_id, entry in list(self._entries.items()):
             if entry.transaction_first_offset is None and now - entry.last_timestamp >= expiration_ms:
                 del self._entries[producer_id]
@@ -262,10 +262,10 @@ class ProducerStateManager:
         self._let_go_of_markers_below(high_watermark)
 
     def log_start_moved(self, log_start_offset: int) -> None:
-        """Forget everything below the log start, open transactions included. Kafka: truncateHead.
+        """Forget producers without a batch at or above the log start, with their transactions. Kafka: truncateHead.
 
-        With PRODUCER_STATE_KEPT, no producer is forgotten; an open transaction then begins at the log start. Kafka:
-        onLogStartOffsetIncremented, UnifiedLog.maybeIncrementFirstUnstableOffset.
+        With PRODUCER_STATE_KEPT, no producer is forgotten; an open transaction then begins at the log start or above.
+        Kafka: onLogStartOffsetIncremented, UnifiedLog.maybeIncrementFirstUnstableOffset.
         """
         for producer_id, entry in list(self._entries.items()):
             if self._switches.PRODUCER_STATE_KEPT:

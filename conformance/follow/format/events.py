@@ -142,7 +142,7 @@ def line_of(line: Header | Event) -> str:
 
 @dataclass(frozen=True)
 class LeftOut:
-    """What a log omits, at random: shares of events (`missing`), variables (`unseen`), arguments (`untold`)."""
+    """The shares of events (`missing`), variables (`unseen`) and arguments (`untold`) that a log randomly omits."""
 
     seed: int
     missing: float = 0.0
@@ -175,8 +175,8 @@ class Writer:
         self._write(line_of(header))
 
     def write(self, event: Event) -> None:
-        """Count an event, and write it without what is left out at random: some arguments and variables, or the whole
-        event. Raises UsageError if the write fails."""
+        """Count an event, and write it unless it is left out at random; some of its arguments and variables may be left
+        out, too. Raises UsageError if the write fails."""
         self.events += 1
         shares = self._left_out
         if self._random.random() >= shares.missing:
@@ -435,8 +435,8 @@ class _Run:
 
 
 def _ordinals(argument: ArgumentRange, value: object) -> Iterable[int]:
-    """The possible values of an action's argument, as the model numbers them: only `value`, from the log; all values if
-    `value` is None. A set's number is its bit mask. Raises UnreadableError if `value` has a wrong type or range."""
+    """The possible values of an action's argument, as the model's numbers: only `value`, or all of them if it is not
+    given (None). The number of a set is its bit mask. Raises UnreadableError if `value` has a wrong type or range."""
     name, elements = argument.parameter.name, argument.elements
     if value is None:
         return range(argument.count)

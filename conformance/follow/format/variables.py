@@ -26,8 +26,8 @@ KEY = re.compile(r"([a-z_]+)((?:\[[0-9]{1,4}\])*)", re.ASCII)
 
 @dataclass(frozen=True)
 class Part:
-    """A variable of the model or, like `log_record[1]`, a part of one: the position of its first cell in a state
-    (`start`), and, for each index of the variable that the key does not give, how many values it has (`sizes`)."""
+    """What a key in a log names: a variable of the model or, as in `log_record[1]`, a part of one. `start` is the
+    position of its first cell in a state; `sizes` tells how many values each index has that the key leaves out."""
 
     layout: FieldLayout
     start: int
@@ -130,7 +130,7 @@ class Variables:
         return Part(layout, start, sizes_left)
 
     def read(self, state: Mapping[str, object]) -> Observed:
-        """Read the values that an object `state` of a log has for its keys. Raises UnreadableError."""
+        """Return the observation in `state`, which maps keys of variables to values. Raises UnreadableError."""
         observed = []
         for key, value in state.items():
             part = self.part(key)

@@ -148,8 +148,8 @@ class Outlook:
 
 
 def followed(lines: Iterable[Line], header: Header) -> Iterator[Line]:
-    """The lines that are followed online: all but remarks, the first start of the cluster, and reassignments. Requests
-    for elections are among them only if the header says that all requests have lines."""
+    """The lines that are followed online: all but the header, remarks, initial starts of brokers, and lines about
+    reassignments. Requests for elections are followed only if the header says that all requests have lines."""
     return since_start(
         line
         for line in lines
@@ -172,7 +172,7 @@ def outlook_of(path: Path, objects: Objects) -> Outlook:
 
 @dataclass
 class Past:
-    """A summary of the passed lines: all of their content on which the model's steps before later lines depend."""
+    """A summary of the passed lines: it keeps all of their content on which later steps of the model depend."""
 
     position: int = 0
 
@@ -245,8 +245,8 @@ class Past:
         )
 
     def lines(self, window: Window, total_deaths: int, old: Iterable[Metadata]) -> Iterator[Line]:
-        """The lines in `old`, and the other passed lines on which later steps of the model depend; their epochs and
-        offsets are counted from the window's beginning."""
+        """Yield the lines in `old`, then the other passed lines on which later steps of the model depend, with offsets
+        and partition epochs counted from the window's beginning."""
         yield from old
         if self.newest is not None:
             deaths = total_deaths if self.newest.partition_epoch is None else 0
@@ -291,8 +291,8 @@ class Chunk:
     """For each line, the number of records that it shows first, although no line sends them."""
 
     def joined(self, count: int) -> int:
-        """How many records of this chunk may have been sent when its first `count` lines are passed: the records of the
-        `send` lines passed, and the records without a `send` line that appear before the next `send` line."""
+        """Return how many records of this chunk may have been sent once its first `count` lines are passed: those of
+        the passed `send` lines, and those that appear without a `send` line before the next `send` line."""
         records = 0
         for at, (line, unsent) in enumerate(zip(self.original, self.unsent, strict=True)):
             if isinstance(line, Sent) and at >= count:
@@ -343,7 +343,7 @@ def next_chunk(lines: Sequence[Line], window: Window, past: Past, outlook: Outlo
 
 
 def _old_views(lines: Sequence[Line], past: Past) -> list[Metadata]:
-    """For each leader epoch in these lines, except the newest: the passed line that first named the epoch's leader."""
+    """The passed lines that first named the leaders of the epochs in `lines`, except the newest passed epoch."""
     wanted = {line.leader_epoch for line in lines if isinstance(line, Metadata) and line.leader_epoch is not None}
     newest = None if past.newest is None else past.newest.leader_epoch
     leaders = [past.leaders[epoch] for epoch in sorted(wanted) if epoch in past.leaders and epoch != newest]

@@ -64,7 +64,7 @@ def is_long(path: Path, stream: Stream) -> bool:
 
 @dataclass(frozen=True)
 class Cost:
-    """How many of the lines were followed (`lines` of `of`), and the effort: states, successors, windows, seconds."""
+    """How many lines were followed (`lines` out of `of`), and the effort: states, successors, windows, seconds."""
 
     lines: int
 
@@ -83,7 +83,7 @@ class Cost:
 
 @dataclass(frozen=True)
 class Online:
-    """What each verdict on a recording followed online has: model generation, cost, and the possibilities left out."""
+    """The common part of the verdicts on recordings followed online: generation, cost, and possibilities left out."""
 
     path: Path
     generation: str
@@ -156,12 +156,12 @@ OnlineOutcome = Followed | RejectedOnline | UndecidedOnline
 
 @dataclass(frozen=True)
 class Kept:
-    """What the monitors of all states hold, in a form that the next chunk can use. A monitor is kept with a state, and
-    remembers what the lines need of the path to the state (search/monitor.py).
+    """The contents of the monitors of all possible states, from which the next chunk's monitors are made. Each state
+    has a monitor, which records what the lines need to know about the path to the state (search/monitor.py).
 
     For each broker: the observed checkpoints of its process, as offsets in the recording; how many of them have
-    occurred (`sighted`); and the high watermarks since the last of them, as a bit mask. For each record by its name:
-    whether it was acknowledged at another offset than the recorded one (`elsewhere`).
+    occurred (`sighted`); and the high watermarks since the last of them, as a bit mask (`since`). For each record, by
+    its value: whether it was acknowledged at an offset other than the recorded one (`elsewhere`).
     """
 
     checkpoints: tuple[tuple[int, ...], ...]
@@ -171,7 +171,7 @@ class Kept:
 
 
 def kept(monitor: Monitor, values: tuple[str, ...], offset: int, position: int, monitors: Words) -> Kept:
-    """What `monitors` of a chunk with the records `values`, from `offset` on, hold before its line at `position`."""
+    """The contents of a chunk's `monitors` before its line at `position`; the window has `values` from `offset` on."""
     incarnations = monitor.incarnations[position]
     processes = [monitor.sightings.processes[replica][count] for replica, count in enumerate(incarnations)]
     return Kept(
@@ -183,7 +183,7 @@ def kept(monitor: Monitor, values: tuple[str, ...], offset: int, position: int, 
 
 
 def resumed(monitor: Monitor, values: tuple[str, ...], offset: int, position: int, before: Kept) -> Words:
-    """A chunk's first monitors: its lines before `position` are passed; all else is the last chunk's (`before`)."""
+    """A chunk's first monitors: the lines before `position` are passed; the rest is from the last chunk (`before`)."""
     count = len(before.sighted[0])
     monitors: Words = np.zeros(count, np.uint64)
     monitor.passed.write(monitors, np.full(count, position))
@@ -293,8 +293,8 @@ def follow_online(
 
 
 def _with_remarks(outcome: OnlineOutcome, remarks: Sequence[Remark]) -> OnlineOutcome:
-    """The outcome with the unused contents that `remarks` name; or undecided, if a remark names an event that is not
-    modelled, and that happens before the rejected line, or before the line `lost` at which a record is lost."""
+    """Return the outcome, with the unused contents that `remarks` name; or an undecided outcome, if a remark names an
+    event that the model lacks, before the rejected line, or before the line at which a record is lost (`lost`)."""
     outcome = replace(outcome, unused=unused_in(remarks))
     line = outcome.lost if isinstance(outcome, Followed) else outcome.line
     unmodelled = next((remark for remark in remarks if remark.unmodelled), None)
@@ -429,7 +429,7 @@ class _Following:
     # ------------------------------------------------------------------------------------------------ the window
 
     def _move(self, *, is_crowded: bool) -> None:
-        """Simplify the states; move the window as far as records are settled: can no longer change (moving.py)."""
+        """Simplify the states, and move the window past the settled records, which can no longer change (moving.py)."""
         assert self.possible is not None
         table = Table(self.instance, self.kernel.layout, self.possible.states)
         brokers, memory = self.outlook.brokers, self.possible.memory
@@ -465,8 +465,8 @@ class _Following:
         return self.outlook.path, self.instance.protocol.name, cost, self.window.unchecked, self.left_out
 
     def _without_lines(self, chunk: Chunk) -> OnlineOutcome:
-        """The verdict on a chunk without lines: the next line does not fit the window (undecided), or contradicts what
-        is before the window (rejected, unless possibilities were left out)."""
+        """The verdict if a chunk has no lines: rejected if the next line contradicts the part before the window;
+        undecided if this line does not fit the window, or if possibilities were left out."""
         line, blocked = self.waiting[0], chunk.blocked
         self._note_lost_record()
         if isinstance(blocked, FalseLine) and self.left_out is None:

@@ -1,20 +1,20 @@
-"""Moves the window behind the records that are settled in all possible states.
+"""Moves the window forward, past the records that are settled in all possible states.
 
 The states are also simplified: messages in flight that can have no effect are dropped, and brokers apply metadata that
 changes nothing for them.
 
-A record is settled at an offset if every log that reaches so far has the same record there, and before it, in every
-state. The last settled record stays in the window, as its record 0 at offset 0, the guard: a log from which it
-disappears has lost records that the window does not show (steps_of_chunk.py). A log that ends before the guard is
-short: its length is known, because it is the same in all states, and it appears as an empty log. Every offset before
-the guard becomes 0, and so does every epoch that is older than all epochs in use: the model only compares offsets and
-epochs.
+A record is settled at an offset if, in all possible states, all logs that reach this offset have the same records up to
+and including it. The last settled record stays in the window as its record 0 at offset 0, and is called the guard. If
+it disappears from a log, that log has lost records that the window does not show (steps_of_chunk.py). A log that ends
+before the guard is called short; the window shows it as an empty log, and its length, the same in all states, is
+remembered (window.py). Every offset before the guard becomes 0, and so does every epoch that is older than all epochs
+in use: the model only compares offsets and epochs.
 
 This is sound as long as no two values that a step compares become equal. So a broker with a short log must not lead,
 unless it is frozen; a leader's high watermark must be after the guard; and messages in flight must fit the log of their
 receiver.
 
-Each simplification is an unrecorded step that is possible at any time, or drops a step that would change nothing. So
+Each simplification takes an unrecorded step that is possible at any time, or drops a step that would change nothing. So
 every behaviour from the old state is also a behaviour from the new state.
 """
 
@@ -76,9 +76,9 @@ class Table:
 
 
 def longest_move(table: Table, frozen: frozenset[int], *, is_crowded: bool) -> Move | None:
-    """The farthest sound move of the window, which makes a settled record its first, the guard; None: no move is sound.
+    """Return the sound move that takes the window farthest; None if no move is sound.
 
-    Unless the window is crowded, all states must agree on which records up to the guard are acknowledged.
+    Unless `is_crowded`, all states must agree on which records up to the guard (the new first record) are acknowledged.
     """
     reference, epochs = _reference(table)
     for guard in range(len(reference) - 1, -1, -1):
@@ -89,7 +89,7 @@ def longest_move(table: Table, frozen: frozenset[int], *, is_crowded: bool) -> M
 
 
 def _reference(table: Table) -> tuple[list[int], list[int]]:
-    """The records, and their leader epochs, with which the longest log of every state begins, as far as all agree."""
+    """The longest common beginning of the longest logs of all states: its records, and their leader epochs."""
     ends = table["log_end_offset"]
     leaders = np.argmax(ends, axis=1)
     rows = np.arange(table.rows)
@@ -101,7 +101,7 @@ def _reference(table: Table) -> tuple[list[int], list[int]]:
 
 @dataclass
 class _Try:
-    """Finds out whether the window can move so far that its first record, the guard, is the one at offset `guard`."""
+    """A test whether the window can move so far that the record at offset `guard` becomes its first, the guard."""
 
     table: Table
     frozen: frozenset[int]
@@ -180,7 +180,7 @@ class _Try:
         return True
 
     def _fetches(self) -> bool:
-        """Whether the move makes no message in flight that fits its receiver's log unfit, and no unfit message fit."""
+        """Whether the same fetches in flight fit the log of their follower before and after the move of the window."""
         table, guard = self.table, self.guard
         is_out = table["fetch"] != Fetch.NONE
         fetched = table["fetch_offset"].astype(int)
@@ -209,8 +209,8 @@ class _Try:
         return True
 
     def _caches(self) -> dict[int, tuple[tuple[int, int], ...]] | None:
-        """For each broker, the entries of its epoch cache up to the guard; empty if brokers have no cache. None if the
-        entries differ between states, or if a log has the guard, but the last entry is not of the guard's epoch."""
+        """For each broker, the entries of its epoch cache that start up to the guard; empty if brokers have no cache.
+        None if states differ in them, or a broker's log has the guard, but its last cache entry is of another epoch."""
         if self.configuration.TRUNC == Truncation.HW:
             return {}
         caches = {}
@@ -317,7 +317,7 @@ def read_ahead(table: Table, frozen: frozenset[int]) -> None:
 
 
 def drop_late_responses(table: Table) -> None:
-    """Drop responses to fetches at offset 0, the guard's or an earlier one: a log with the guard cannot use these."""
+    """Drop responses to fetches at offset 0 that the follower cannot use, because its log has the guard (record 0)."""
     is_late = (table["fetch"] >= Fetch.ANSWERED) & (table["fetch_offset"] == 0)
     is_late &= (table["log_end_offset"] > 0)[:, :, None] & (table["is_truncating"] == 0)[:, :, None]
     for name, empty in OF_RESPONSE.items():
@@ -428,7 +428,7 @@ def _move_partition_epochs(table: Table, by: Move) -> None:
 
 
 def _shift_announcements(table: Table, by: int) -> None:
-    """Subtract `by` from the index of the controller's announcements, a leader epoch (KRaft: a partition epoch)."""
+    """Subtract `by` from the index of the controller's announcements: a leader epoch, with KRaft a partition epoch."""
     for name, empty in (("metadata_leader", NONE), ("metadata_isr", 0), *((name, 0) for name in ANNOUNCED_EPOCHS)):
         if table.has(name):
             table[name] = _shifted(table[name], by, 1, empty)

@@ -57,7 +57,7 @@ class GuardedRules(Rules):
         return allowed
 
     def _is_chosen(self, before: Words, after: Words, replica: int) -> Truths:
-        """For each step, whether after it `replica` is the controller's leader, or new in an ISR or a proposed ISR."""
+        """For each step, whether afterwards `replica` is the elected leader, or is new in an ISR or a proposed ISR."""
         column = self.cells.column
         chosen: Truths = column(after, "controller_leader") == replica
         chosen |= column(after, "controller_isr", replica) > column(before, "controller_isr", replica)
@@ -78,10 +78,10 @@ SMALL_ROOM_BYTES = 1 << 20
 class ChunkSearch(ObservationSearch):
     """The search through one chunk: begins with the states before it, and finds the states after it.
 
-    `at` is the line whose states are being searched: those in which it is not passed yet. `peak` is the largest number
-    of states of one line, `total` their number for all lines. If `keeping` is given, which judges a promise of the
-    model, the search does not continue from states that break this promise; `has_broken` says whether there were such
-    states.
+    `at` is the line that the search has reached: it explores the states that have passed the lines before `at`,
+    but not `at` itself. `peak` is the largest number of states before one line, `total` the sum over all lines.
+    `keeping`, if given, judges a promise of the model: the search does not continue from states that break the promise,
+    and `has_broken` says whether there were such states.
     """
 
     room_bytes = SMALL_ROOM_BYTES
@@ -149,7 +149,7 @@ class ChunkSearch(ObservationSearch):
         self.total += store.count
 
     def _keep(self, states: Words) -> Truths:
-        """For each of these states, whether the search continues from it: it keeps the promise, or none is checked."""
+        """For each state, whether the search continues from it: it must not break the promise to be checked, if any."""
         if self.promise is None:
             return np.ones(len(states), bool)
         kept = self.promise.keep(states)
@@ -177,8 +177,8 @@ class ChunkSearch(ObservationSearch):
         self.nodes.add(*self._split(rows), nothing, nothing)
 
     def _note_best(self) -> None:
-        """If all waiting states are before the same line, late in the chunk, remember them: the next chunk can begin
-        there. They replace earlier remembered states if they are at most FEW (4,000), or at most as many."""
+        """Remember the waiting states if all are before one line, late in the chunk: the next chunk can begin there.
+        They replace earlier ones if their number is at most FEW (4,000), or at most that of the earlier ones."""
         if len(self._waiting) == 1:
             line = next(iter(self._waiting))
             self._tidy(line, most=1)

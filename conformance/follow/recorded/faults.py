@@ -1,4 +1,4 @@
-"""The faults of brokers in recordings, and the notes of a person that name a fault: `kill -9 broker 1`.
+"""The faults of brokers in recordings, and the notes, written by a person, that name a fault: `kill -9 broker 1`.
 
 Recordings made before `conform record` had commands for faults contain faults only as such notes.
 """

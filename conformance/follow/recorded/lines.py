@@ -1,12 +1,12 @@
 """The lines of a recording of observations: one class for each kind.
 
-The methods of a line return what it shows (records, epochs, brokers), what it claims of the state of the model, and how
-it reads in words; or the same line with other values, or counted from the beginning of a window.
+The methods of a line return what it shows (records, epochs, brokers); what it claims of the state of the model; its
+text in words; or a copy of it with other values, or with offsets and epochs counted from the beginning of a window.
 
 For a new kind of line, write a new class. Its `kinds` or `faults` are the names of the kind in JSON. Each field
-declares its key in JSON and the type by which it is read (`said`) and rewritten (recording.py). If the class does not
-override a method, the line says nothing of what the method returns. Lines that permit steps of the model are also read
-by search/script.py.
+declares its key in JSON and the type by which it is read (`said`) and rewritten (recording.py). Some methods find in
+the fields what a line shows; others, such as `claims`, return nothing unless the class overrides them. Lines that
+permit steps of the model are also read by search/script.py.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Passing(IntEnum):
 
 @dataclass(frozen=True)
 class Begins:
-    """The first offset and the first partition epoch of a recording, from which its lines' fields are counted."""
+    """The first offset and partition epoch of a recording: those in its lines are counted from these numbers."""
 
     offset: int = 0
     partition_epoch: int = 0
@@ -177,7 +177,7 @@ class LineReader:
         return tuple(value for _, value in pairs)
 
     def epochs(self, key: str, *, of: str) -> tuple[int, ...] | None:
-        """The leader epochs of the records under `of`, from the recording's first offset on; None: `key` is missing."""
+        """The leader epochs under `key`, one for each record that `pairs(of)` returns; None if `key` is missing."""
         epochs = self.value(key, _is_list_of(is_count), "a list of leader epochs")
         if epochs is None:
             return None
@@ -425,19 +425,19 @@ class Line:
         yield from ()
 
     def rules(self, false: Sequence[Claim], states: Words, place: Place) -> Iterator[str]:
-        """Rules of Kafka, in words, that may explain a rejection of the line: no state meets a claim in `false`."""
+        """Rules of Kafka, in words, that may explain why no state meets the line's claims in `false`."""
         yield from ()
 
     # ------------------------------------------------------------------------------------------------ in the window
 
     def in_window(self, window: Window) -> Line | None:
-        """The line, counted from the window's start; None: the line claims nothing there. Raises FalseLine if the line
-        contradicts the part before the window, and UnfitLine if the line cannot be checked."""
+        """The line with offsets and partition epochs counted from the window's start; None if it claims nothing there.
+        Raises FalseLine if it contradicts the part before the window, and UnfitLine if it cannot be checked."""
         return self.behind_window(window)
 
     def behind_window(self, window: Window) -> Line:
-        """The line, counted from the window's start, for use outside the window, where only what the line says of
-        leader, ISR, requests, faults and checkpoints matters."""
+        """The line for use outside the window, where only what it says of leader, ISR, requests, faults and checkpoints
+        matters: its partition epoch and checkpoint are counted from the window's start."""
         return self.changed({LineReader.partition_epoch: lambda epoch: epoch - window.partition_epoch})
 
     def leave(self, window: Window) -> None:
@@ -553,9 +553,9 @@ class Acked(Line):
         )
 
     def in_window(self, window: Window) -> Line | None:
-        """The line, counted from the window's start; None if its record is settled at the line's offset, and is
-        acknowledged in all states. Raises FalseLine if the record is at another offset or is not acknowledged, and
-        UnfitLine if the record is unknown, or was acknowledged in only some states."""
+        """The line with its offset counted from the window's start; None if the record is settled at the line's offset,
+        and is acknowledged in all states. Raises FalseLine if the record is at another offset or is not acknowledged,
+        and UnfitLine if the record is unknown, or was acknowledged in only some states."""
         if self.value in window.values[int(window.has_guard) :]:
             if self.offset is not None and window.has_guard and self.offset <= window.offset:
                 raise FalseLine(f"{self.value} is in no log at offset {self.offset}")
@@ -779,7 +779,7 @@ class Metadata(Line):
             yield place.members("the replicas are", "is_assigned", self.replicas)
 
     def _old_view(self, place: Place) -> Iterator[Claim]:
-        """For a line about a past epoch: a claim that is never true, if an earlier line names another leader for it."""
+        """A claim that no state meets, if an earlier line names another leader for this line's epoch; else nothing."""
         for earlier in place.earlier:
             if not isinstance(earlier, Metadata) or earlier.leader_epoch != self.leader_epoch:
                 continue
@@ -814,7 +814,7 @@ class Metadata(Line):
 
 @dataclass(frozen=True)
 class View(Line):
-    """A broker, or the controller (`broker` is None), names the leader of an epoch, which may not be the newest one."""
+    """A broker, or the controller (`broker`: None), names the leader of an epoch, the newest or an older one."""
 
     broker: int | None = said(LineReader.broker, required=False)
     leader: int | None = said(LineReader.leader, required=True)
@@ -876,7 +876,7 @@ class HighWatermark(Line):
         yield place.cell(says, ("high_watermark", place.names.replica(self.broker)), self.high_watermark)
 
     def rules(self, false: Sequence[Claim], states: Words, place: Place) -> Iterator[str]:
-        """The rule that says what a high watermark is; and, if it explains all `states`, that HW_MINISR_GATE is off."""
+        """The rule for high watermarks; and the rule for HW_MINISR_GATE=off, if it applies in all `states`."""
         yield (
             "rule: a leader's high watermark is the smallest log end that it knows of its ISR's members, and a"
             " follower's is that of the leader's last answer, at most its log end"
@@ -894,8 +894,8 @@ class HighWatermark(Line):
             )
 
     def in_window(self, window: Window) -> HighWatermark:
-        """The line, counted from the window's start. A high watermark before that start becomes 0. Raises FalseLine
-        if the window remembers a different high watermark of the broker."""
+        """The line with its high watermark counted from the window's start; 0 if it is before that start. Raises
+        FalseLine if the window remembers a different high watermark of the broker."""
         if window.shows(self.high_watermark):
             return replace(self, high_watermark=self.high_watermark - window.offset)
         short = window.short(self.broker)
@@ -939,8 +939,8 @@ class LogEnd(Line):
             )
 
     def in_window(self, window: Window) -> LogEnd:
-        """The line, counted from the window's start. A log end before that start becomes 0. Raises FalseLine if, by
-        what the window remembers, the broker's log ends elsewhere."""
+        """The line with its log end offset counted from the window's start; 0 if it is before that start. Raises
+        FalseLine if the broker's log, as the window remembers it, ends elsewhere."""
         if window.shows(self.log_end_offset):
             epoch = self.last_epoch
             if window.has_guard and self.log_end_offset == window.offset + 1 and epoch is not None:
@@ -1117,7 +1117,7 @@ class Reassigned(Line):
 
     @property
     def passing(self) -> Passing:
-        """At once, if the request was refused; otherwise at any time, because it was taken before this line."""
+        """AT_ONCE if the request was refused; otherwise AT_ANY_TIME, because the request was taken before this line."""
         return Passing.AT_ONCE if self.is_refused else Passing.AT_ANY_TIME
 
     def claims(self, place: Place) -> Iterator[Claim]:
@@ -1196,7 +1196,7 @@ class Fault(Line):
         return Passing.AT_ANY_TIME if self.what is FaultKind.FREEZE else Passing.AT_ONCE
 
     def claims(self, place: Place) -> Iterator[Claim]:
-        """The claims of a start: as a start is a step of the model, these claims only help to explain a rejection."""
+        """The claims of a start, which only help to explain a rejection: the line is passed by a step of the model."""
         if self.what is not FaultKind.START:
             return
         replica = place.names.replica(self.broker)
@@ -1230,7 +1230,7 @@ class Read(Records):
         return f"a consumer reads {_spelled(self.records) or 'nothing'}{_where(self.offsets)}"
 
     def lacks(self, value: str, offset: int | None) -> bool:
-        """Whether the consumer read records, one at `offset` (None: offset unknown), but not the record `value`."""
+        """Whether the record `value` is not among the records read, although one at `offset` (None: any offset) is."""
         return bool(self.records) and (offset is None or offset in self.offsets) and value not in self.records
 
     def claims(self, place: Place) -> Iterator[Claim]:
@@ -1363,8 +1363,8 @@ class ElectRequest(Line):
 
 @dataclass(frozen=True)
 class Reassignment(Line):
-    """An operator asks for these replicas, or (None) cancels the reassignment; the controller may take the request at
-    any time between this line and the line of the request's answer.
+    """An operator requests a reassignment to `replicas`, or cancels a reassignment (None). The controller may take the
+    request at any time between this line and the line with the answer.
     """
 
     replicas: frozenset[int] | None = said(LineReader.target)

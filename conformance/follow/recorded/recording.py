@@ -3,28 +3,28 @@ folds batches.
 
 A line that contradicts earlier lines raises UsageError with file and line.
 
-The controller may take a request to reassign the partition at any time between the request's line and the line of its
-answer, which names the same replicas. A refused request is never taken; a request without an answer may be taken at any
-later time.
+The controller may act on a request to reassign the partition at any time between the line of the request and the line
+of its answer, which names the same replicas. It never acts on a refused request; on a request without an answer it may
+act at any later time.
 
-Several records with the same value get names of their own: `x` at the offsets 3 and 5 is `x@3` and `x@5`, if `x` was
-sent or acknowledged twice. A value that is in a log twice, but was sent and acknowledged at most once, can be a copy of
-one record, and keeps its name. A `send` line, and an `acked` line without an offset, does not say which of the equal
+Several records with the same value get distinct names: `x` at the offsets 3 and 5 is `x@3` and `x@5`, if `x` was sent
+or acknowledged twice. A value that a log holds twice, but that was sent and acknowledged at most once, can be a record
+and its copy; it keeps its name. A `send` line, and an `acked` line without an offset, does not say which of the equal
 records it is about: these lines are assigned to the records in the order in which leaders appended them, by epoch and
-offset. If any order explains the recording, this one does, because equal records can change places. A `send` line that
-would come after its record was shown claims nothing.
+offset. If any order explains the recording, this order does, because equal records can change places. A `send` line is
+ignored if an earlier line shows the record that is assigned to it.
 
-If only a `send` line shows a record, it is unknown whether the record has reached a leader. A leader that has taken it
-had it in its log at least for a time, and other records came after it. So the recording is followed with and without
-the records of each such request, and is rejected if no combination explains it. The records of one request arrive
-together.
+If only a `send` line names a record, it is unknown whether the record has reached a leader. If a leader has appended
+the record, its log had the record at least for a time, and later records were appended after it. So the recording is
+followed with and without the records of each such request, and is rejected if no combination explains it. The records
+of one request arrive together.
 
 A producer sends many records as one batch, which a log holds completely or not at all. The model appends records one
 after the other, so a batch has many states that no line shows. Consecutive records are folded if every log has all of
 them or none, always at the same offsets and in one leader epoch; if they are sent, and acknowledged, directly after
 each other; and if no line names an offset between them. A path with the folded record stands for a path that appends
-its records one after the other. So an explanation of the folded recording also explains the recording itself, but a
-rejection does not reject it.
+its records one after the other. So an explanation of the folded recording also explains the recording itself; but if
+the folded recording has no explanation, the recording itself may still have one.
 """
 
 from __future__ import annotations
@@ -119,10 +119,10 @@ class Recording(Names):
 
     @property
     def copies(self) -> int:
-        """How many copies of records logs can hold. If no line shows a copy, 0: producers then count as idempotent.
+        """Return how many copies of records the logs may hold; 0, as for idempotent producers, if no line shows any.
 
-        A log that has a record twice, or more records than were sent, has copies. Other copies may have been truncated;
-        so if the recorded traffic shows which requests were sent again, the records of all these requests count.
+        A line shows a copy if a log has a record twice, or if it has more records than were sent and the traffic shows
+        requests that were sent again. Copies may have been truncated: so all records of such requests count as copied.
         """
         shown = max((len(line.held) - len(set(line.held)) for line in self.lines), default=0)
         sent_again = sum(line.copies for line in self.remarks)
@@ -155,8 +155,8 @@ class Recording(Names):
 
 
 def remarks_in(path: Path, objects: Objects) -> list[Remark]:
-    """The remarks about unused contents and unmodelled events. Following online does not model unclean elections and
-    reassignments, so requests for these become remarks about unmodelled events."""
+    """Return the remarks about unused contents and unmodelled events, for following a recording online. Requests for
+    unclean elections and for reassignments become remarks too, which following online does not model."""
     remarks = []
     for number, keys in objects:
         kind = KINDS.get(str(keys.get("kind")))
@@ -194,7 +194,7 @@ def typed(path: Path, objects: Objects) -> Iterator[Line]:
 
 
 def since_start(lines: Iterable[Line]) -> Iterator[Line]:
-    """The lines except the starts of brokers at the beginning, which start the whole cluster."""
+    """Return the lines after the leading `start` lines, in which brokers start because the whole cluster starts."""
     return dropwhile(lambda line: isinstance(line, Fault) and line.what is FaultKind.START, lines)
 
 
@@ -226,14 +226,14 @@ class Consistency:
                 self.acks, self._acks_line = acks, line.number
 
     def without_epoch(self, line: Metadata | None) -> None:
-        """Raise UsageError for `line`, a metadata line without epoch while others have epochs; if None, do nothing."""
+        """Raise UsageError for `line` if given: a metadata line without leader epoch, although others have epochs."""
         if line is not None:
             defect = "leader_epoch is missing, but other lines have epochs; give it in every metadata line, or in none"
             raise bad_line(self.path, line.number, defect)
 
 
 def read_recording(path: Path, content: bytes | None = None, objects: Objects | None = None) -> Recording:
-    """The recording in the file or, if given, in `content` or `objects` (with line numbers). Raises UsageError."""
+    """Return the recording that the file or, if given, `content` or `objects` holds. Raises UsageError."""
     size = len(content) if content is not None else path.stat().st_size if path.is_file() else 0
     if not objects and size > MOST_BYTES:
         raise UsageError(f"{path}: larger than {MOST_BYTES >> 20} MiB; give a shorter recording")
@@ -266,10 +266,10 @@ def read_recording(path: Path, content: bytes | None = None, objects: Objects | 
 
 
 def _without_late_views(lines: list[Line]) -> Iterator[Line]:
-    """The lines; a metadata line with an older ISR of its leader epoch becomes a `View`, because its broker may lag.
+    """Yield the lines; a metadata line whose ISR may be outdated becomes a `View` line, which claims no ISR.
 
-    But the ISR may also have changed back, which looks the same. So after such a line, the last known ISR may be
-    outdated, and lines that repeat the last known ISR become `View` lines, too.
+    A line with an older ISR of its leader epoch may be outdated, because its broker may lag. But the ISR may also have
+    changed back. So after such a line, lines that repeat the last known ISR may be outdated: they become `View` lines.
     """
     states: defaultdict[int, list[frozenset[int]]] = defaultdict(list)
     is_doubtful = False
@@ -303,9 +303,9 @@ def _first_replicas(path: Path, claims: list[Line], header: Header) -> frozenset
 
 
 def _brokers(path: Path, claims: list[Line], header: Header, consistency: Consistency) -> set[int]:
-    """The brokers that are replicas at some time, by the header, disk lines, metadata or requests. Raises UsageError if
-    no line names a replica, if a fault is of a broker that is neither a replica nor in the metadata, or if a replica's
-    condition excludes its fault (`consistency`)."""
+    """Return the brokers that the header, disk lines, metadata or requests show as replicas at some time. Raises
+    UsageError if no line names a replica, if a fault hits a broker that is neither a replica nor in the metadata, or if
+    the condition of a replica (tracked by `consistency`) excludes its fault."""
     replicas = set(header.replicas).union(*(line.replica_brokers for line in claims))
     for request in requests_in(claims):
         replicas |= request.target if request.target is not None and not request.is_refused else set()
@@ -323,10 +323,10 @@ def _brokers(path: Path, claims: list[Line], header: Header, consistency: Consis
 
 
 def _values(path: Path, claims: list[Line]) -> tuple[str, ...]:
-    """The records in the order in which they first appear; records of one log stay in the log's order.
+    """Return the records in the order in which they were sent, as far as the lines show it. Raises UsageError.
 
-    A response can be lost or arrive late; then the log is the evidence that the record was sent. But a record that
-    first appears after the `send` line of another was sent after the other, unless no producer sends it (a marker).
+    A record that first appears in a log comes before the next record of that log. But if the next record already has a
+    `send` line, the new record was sent later, unless it is a marker, which no producer sends.
     """
     first_lines: dict[str, int] = {}
     sent: set[str] = set()
@@ -428,7 +428,7 @@ class _OwnNames:
             self.next[Acked][value] = self._in_turn(value, open_ones, len(offsets))
 
     def _in_turn(self, value: str, offsets: Sequence[int], shown: int) -> Iterator[str]:
-        """Names for the records with this value: at `offsets` (x@5), then at no known offset (x#`shown` + 1 and on)."""
+        """Yield names for the records of value x: x@5 for offset 5 and so on, then x#n for n from `shown` + 1 on."""
         unseen = (self._own(f"{value}#{number}") for number in count(shown + 1))
         return chain((self._at(value, offset) for offset in offsets), unseen)
 
@@ -478,14 +478,14 @@ Batch = tuple[Sent, ...]
 
 
 def unknown_requests(recording: Recording) -> list[Batch]:
-    """The producers' requests whose records only `send` lines show."""
+    """Return the producers' requests that may not have reached a leader: only `send` lines name their records."""
     shown = {value for line in recording.lines if not isinstance(line, Sent) for value in line.named}
     unknown = groupby(recording.lines, lambda line: isinstance(line, Sent) and line.value not in shown and line.number)
     return [tuple(line for line in lines if isinstance(line, Sent)) for number, lines in unknown if number]
 
 
 def ways(recording: Recording, requests: Sequence[Batch]) -> Iterator[Recording]:
-    """The recording without the records of all `requests`, then with all records, then without each other subset."""
+    """Yield the recording without any of `requests`, with all of them, then without each smaller choice of them."""
     yield _without(recording, requests)
     if requests:
         yield recording
@@ -525,7 +525,7 @@ def folded(recording: Recording) -> Recording | None:
 
 
 def _places(recording: Recording) -> dict[str, int]:
-    """The offset of each record that all lines show at one offset, if no line shows another record at that offset."""
+    """Return the offset of each record that lines show at one offset only, if they show no other record there."""
     offsets: defaultdict[str, set[int]] = defaultdict(set)
     values: defaultdict[int, set[str]] = defaultdict(set)
     for line in recording.lines:

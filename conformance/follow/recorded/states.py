@@ -39,7 +39,7 @@ def has_kraft(instance: Instance) -> bool:
 
 @dataclass(frozen=True)
 class Bits:
-    """A bit field of a monitor, the 64 bits beside a state (search/monitor.py): its lowest bit, and its width."""
+    """A bit field in a monitor, a 64-bit number that a search keeps beside each state (search/monitor.py)."""
 
     shift: int
     width: int
@@ -77,7 +77,7 @@ class Cells:
         return place.offset + position
 
     def pattern(self, values: Mapping[Variable, int | None]) -> tuple[Words, Words]:
-        """Two packed states: in one, all bits of these variables are set; the other has their values (None: 0 bits)."""
+        """Return a mask with all bits of these variables, and a packed state with their values (zeros for None)."""
         masks, words = [0] * self.layout.words, [0] * self.layout.words
         for (name, *index), value in values.items():
             bits = self.layout.bits[self.place(name, *index)]

@@ -1,8 +1,8 @@
-"""The window: the part of a recording that is followed online at a time, and what is remembered of the part before it.
+"""The window: the records that are followed online at present, and what is remembered of the records before them.
 
-What a line says of the part before the window is compared with what is remembered: a digest of the settled records and
-of their epochs, the ends of short logs, and the recently settled records (moving.py explains these words). Parts of
-lines that cannot be compared are left out, and the lines are counted (`unchecked`).
+What a line says about records before the window is compared with what is remembered: digests of the settled records and
+of their epochs, the ends of short logs, and the recently settled records (online/moving.py explains settled and short).
+Parts of lines that cannot be compared are left out, and these lines are counted (`unchecked`).
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ MOST_RECENT = 1_000
 
 @dataclass(frozen=True)
 class Short:
-    """A log that ends before the guard, the window's first record: its length and its high watermark (None: the states
-    differ), as offsets in the window before it moved."""
+    """A log that ends before the guard, the window's first record: its length and its high watermark, as offsets in the
+    window before its move. If the possible states differ in the high watermark, it has no value (None)."""
 
     length: int
     high_watermark: int | None
@@ -96,7 +96,7 @@ class Prefix:
 
 
 def _spelled(items: Sequence[str | int]) -> bytes:
-    """Leader epochs, or values of records with the length before each value, as bytes for a digest."""
+    """Return bytes for a digest: the leader epochs as numbers, or the values of records, each after its length."""
     return b"".join(b"%d " % item if isinstance(item, int) else b"%d:%s" % (len(item), item.encode()) for item in items)
 
 
@@ -105,8 +105,8 @@ def _digest(items: Sequence[str | int]) -> bytes:
 
 
 class Window:
-    """The window. `values` are its records, by number; if `has_guard`, the first of them is the guard. `offset`,
-    `epoch` and `partition_epoch` are the recording's numbers for 0 in the window."""
+    """The records followed online, and what is remembered of earlier ones. `values` are the records; if `has_guard`,
+    the first is the guard. `offset`, `epoch` and `partition_epoch` are the recording's numbers that count as 0 here."""
 
     def __init__(self, brokers: tuple[int, ...], first_epoch: int, records: int) -> None:
         self.brokers = brokers
@@ -158,7 +158,7 @@ class Window:
         return ShortLog(length, mark + self.offset if mark is not None and is_shown else None, digests[length])
 
     def pass_line(self, number: int) -> None:
-        """Count a line that was passed, if a part of it was not checked."""
+        """Add 1 to `unchecked` if a part of this line, which the search has now passed, was left out."""
         self.unchecked += number in self._unchecked
         self._unchecked.discard(number)
 
@@ -214,7 +214,7 @@ class Window:
             raise FalseLine(f"the epoch of the record at offset {self.offset} is {self.guard_epoch}")
 
     def cache(self, entries: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
-        """`entries` from the guard on, counted as in the window. Raises FalseLine if the guard has another epoch."""
+        """Return an epoch cache from the guard on, as numbered here. Raises FalseLine if the guard's epoch differs."""
         epoch, _ = max((entry for entry in entries if entry[1] <= self.offset), default=(None, 0))
         self.check_guard(epoch)
         later = [(epoch, start - self.offset) for epoch, start in entries if start > self.offset]
@@ -223,8 +223,8 @@ class Window:
     def since_guard(
         self, number: int, records: Sequence[str], offsets: Sequence[int]
     ) -> tuple[tuple[int, ...], tuple[str, ...]]:
-        """The offsets and records of a line from the guard on. Raises FalseLine if an earlier record differs from the
-        settled one, and UnfitLine if the window lacks a later record."""
+        """Return the offsets and records of a line from the guard on. Raises FalseLine if a record before the guard is
+        not the settled record at its offset, and UnfitLine if another record is not among the window's records."""
         kept: list[tuple[int, str]] = []
         for offset, value in zip(offsets, records, strict=True):
             if offset < self.offset:

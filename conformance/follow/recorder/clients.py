@@ -1,8 +1,8 @@
-"""The clients of a recorded run that are not in the scheduler: an idempotent producer, consumers, an administrator.
+"""The clients of a recorded run that the scheduler lacks: an idempotent producer, consumers, an administrator.
 
-An act of a client is as large as a step of the model: a request reaches its broker at once or is lost. Behaviours that
-the model lacks are avoided (`ModelGap`). Sources: fact sheet, sections 5.3, 5.4, 7; Kafka: RecordAccumulator.drain,
-Sender.canRetry, ReplicaManager.findPreferredReadReplica (KIP-392).
+The acts of clients are as fine-grained as the steps of the model: a request reaches its broker at once or is lost.
+Behaviours that the model lacks (`ModelGap`) are avoided. Sources: fact sheet, sections 5.3, 5.4, 7; Kafka:
+RecordAccumulator.drain, Sender.canRetry, ReplicaManager.findPreferredReadReplica (KIP-392).
 """
 
 from __future__ import annotations
@@ -108,8 +108,8 @@ class Clients:
             return  # the producer knows a later leader, or too many of its requests are in flight
 
     def _unacknowledged(self) -> list[int]:
-        """For each unacknowledged record whose sequence number is of the producer's present epoch: the number of the
-        record's first request."""
+        """Return the number of the first request for each record that is unacknowledged and whose newest sequence
+        number belongs to the producer's present epoch."""
         producer, sent = self._producer()
         latest = {payload: stamps[-1][0] for payload, stamps in producer.numbered}
         now = len(producer.identities) - 1
@@ -118,8 +118,8 @@ class Clients:
         return [request.number for request in present if request.payload not in acknowledged]
 
     def _resend(self, first: int, broker: int, *, is_lost: bool) -> None:
-        """Send the request `first` again. If the new request has an effect, give up the earlier requests for the
-        record of `first` that still wait for an answer: otherwise an answer would be lost."""
+        """Send the request `first` again. If the new request has an effect, give up earlier requests for its record
+        that still wait for an answer: in the model, a record waits for the answer to one request only."""
         producer, sent = self._producer()
         waiting = [request for request in sent if first in (request.number, request.retry_of) and request.is_in_flight]
         number = self._cluster.resend(first, broker)
@@ -132,7 +132,7 @@ class Clients:
         self._done("drop" if is_lost else "deliver", message)
 
     def _send(self, number: int, *, is_lost: bool) -> Message:
-        """Deliver or lose a request, and return it; give it up if the model's producer cannot wait for its answer."""
+        """Deliver or lose a request, and return its message; give it up if it waits in a way that the model lacks."""
         _, sent = self._producer()
         request = sent[number].request
         message = next(sent_request for sent_request in self._cluster.messages() if sent_request.number == request)
@@ -150,7 +150,7 @@ class Clients:
         return message
 
     def answer_producer(self) -> None:
-        """Deliver the answers to the idempotent producer that are in flight."""
+        """Deliver the responses in flight to the idempotent producer, but only errors if ANSWER_IS_LOST is allowed."""
         late = (Errors.NONE,) if ModelGap.ANSWER_IS_LOST in self._plan.allowed else ()
         for message in self._cluster.messages() if self._has.enable_idempotence else ():
             if isinstance(message.payload, ProduceResponse) and message.payload.error not in late:
@@ -194,7 +194,7 @@ class Clients:
             self.stopped.add(consumer)
 
     def _fetch(self, consumer: int, broker: int, rack: int | None = None) -> None:
-        """Let a consumer in the rack of the broker `rack` (None: no rack) fetch one record or all, chosen at random."""
+        """Let a consumer fetch one record or all, at random. It is in the rack of broker `rack` (None: no rack)."""
         most = self._random.choice([1, None])
         self._cluster.consume(broker, reader_of(consumer), self._isolation, most, rack)
         deliver_all_of(self._cluster, reader_of(consumer))

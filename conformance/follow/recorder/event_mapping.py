@@ -1,6 +1,6 @@
-"""Maps each act of the cluster to the model's action that it implements, by the cluster's states before and after it.
+"""Maps an act of the cluster, with the states before and after it, to the action of the model that it implements.
 
-An act is at most one action, except a consumer's fetch of several records, which is one action per record.
+An act implements at most one action, except a consumer's fetch of several records: one action per record.
 
 The model is not consulted: an act is mapped whether or not the model allows the action.
 
@@ -173,8 +173,8 @@ def _effect_of(answer: messages.FetchResponse, there: int, source: int, after: M
 
 
 def _about_isr(message: Message, before: Moment) -> MappedEvent | None:
-    """The action in which the controller handles a leader's request about the ISR, or the controller's answer arrives.
-    None for a refusal (unless of ineligible members), and for a request of an earlier process: the model lacks them."""
+    """Return the action in which the controller handles a leader's request to change the ISR, or the leader hears the
+    answer. None for what the model lacks: refusals (except for ineligible members), requests of earlier processes."""
     if isinstance(message.payload, messages.AlterIsrRequest):
         sender = before.view.brokers[int(message.source)]
         is_earlier = sender.is_up and sender.process != message.source_process
@@ -311,7 +311,7 @@ def _beaten(broker: int, before: Moment, after: Moment) -> MappedEvent | None:
 
 
 def _without(broker: int, change: str, before: Moment, after: Moment) -> MappedEvent:
-    """The action for a broker's fencing or request to stop (`change`): the leader stays, is replaced, or none leads."""
+    """Return the action in which a broker is fenced or asks to stop (`change`); it depends on who leads afterwards."""
     leader, elected = (moment.projected["controller_leader"][0] for moment in (before, after))
     role = "broker" if elected == leader else "last_leader" if elected == NONE else "leader"
     arguments = {"broker": broker} | ({"elected": elected} if role == "leader" else {})
@@ -320,15 +320,15 @@ def _without(broker: int, change: str, before: Moment, after: Moment) -> MappedE
 
 
 def begins_shutdown(event: MappedEvent, before: Moment) -> bool:
-    """Whether a shutdown begins: a broker announces it, or a fenced broker stops, which announces nothing."""
+    """Return whether the event begins a shutdown: a broker asks for it, or a fenced broker stops without asking."""
     if event.action == "broker_shuts_down":
         return not before.projected["is_shutting_down"][event.arguments["broker"]]
     return event.action.endswith("asks_to_shut_down")
 
 
 def is_void_in_model(message: Message, proposals: Mapping[int, messages.AlterIsrRequest]) -> bool:
-    """Whether the model lacks this answer to a leader's request for another ISR. The model lacks refusals, except for
-    ineligible members, and answers that come with a new leader epoch."""
+    """Return whether the message is an answer that the model lacks. The model has no answer that refuses a leader's
+    request for another ISR (except for ineligible members), and no answer that comes with a new leader epoch."""
     payload = message.payload
     if not isinstance(payload, messages.AlterIsrResponse) or message.in_reply_to is None:
         return False

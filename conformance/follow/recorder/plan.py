@@ -174,7 +174,7 @@ class Plan(RunsPlan):
 
     @property
     def budgets(self) -> Mapping[str, int]:
-        """For each action, or group of actions, with a limit: how often it may occur in one run."""
+        """Return how often each action, or group of actions, with a limit may occur in one run."""
         has = self.configuration
         return {
             "broker_crashes": has.crashes,
@@ -230,8 +230,8 @@ class Plan(RunsPlan):
         return switches_of(self._instance({**self._given(is_switch=False), **self.switches}))
 
     def _given(self, *, is_switch: bool) -> dict[str, int | str]:
-        """The given entries or, if `is_switch`, switches, as a header has them. An idempotent producer's bounds are
-        among the entries: it has as many requests in flight as leaders remember batches (1 in 0.11, 5 since 1.0)."""
+        """Return the given entries (or switches, if `is_switch`) as a header writes them. An idempotent producer has
+        more bounds; max_in_flight_requests is the number of batches that leaders remember (1 in 0.11, 5 since 1.0)."""
         entries = registry.load("kafka")[0].entries
         entries_given = {}
         for name, value in self.given.items():

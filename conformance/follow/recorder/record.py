@@ -1,12 +1,12 @@
-"""Performs runs of the executable cluster under random faults, and records their events, or observations of them.
+"""Runs the executable cluster under random faults, and records either the events of a run or observations of it.
 
 `record` writes logs that can be followed (format/events.py); the same plan gives identical lines. An `ObservedRun` is
 one long run as a recording of a real Kafka would show it (conformance/recordings/README.md).
 
 The model is bounded, and so is each run of a log: the run ends before the first act that exceeds the bounds, and the
-next run begins with another cluster. An act is as large as a step of the model. The cluster's `Scheduler` chooses most
-acts; the others are those of clients.py (an idempotent producer, consumers, an administrator), and acts that the
-scheduler does not perform: bounces, restarts of brokers that have halted, and elections in quick succession.
+next run begins with a new cluster. The acts are as fine-grained as the steps of the model. The cluster's `Scheduler`
+chooses most acts. The others are the acts of clients.py (an idempotent producer, consumers, an administrator), and acts
+that the scheduler lacks: bounces, restarts of brokers that have halted, and elections in quick succession.
 
 Behaviours that the model lacks are prevented: a broker that starts receives the metadata at once, requests do not time
 out, and every `ModelGap` that the plan does not allow is avoided.
@@ -165,7 +165,7 @@ class RecordedRun:
         return Moment(view, projected, dict(self.numbers))
 
     def note_answers(self, view: ClusterView) -> None:
-        """Note the records that brokers acknowledge; the responses are in flight, or the producer has received them."""
+        """Note the records that brokers have acknowledged: the response is in flight, or has reached the producer."""
         self.acknowledged |= {self.numbers[sent.payload] for sent in view.acknowledged}
         new = [message.payload for message in view.network if message.number > self.last_message]
         for answer in new:
@@ -323,8 +323,8 @@ class RecordedRun:
                         self.break_connection(new.number, thread.source)
 
     def is_void(self, thread: FetcherView, old: BrokerView) -> bool:
-        """Whether the model drops the outstanding fetch of the fetcher `thread`, because its broker, which was in the
-        state `old`, has entered a new epoch."""
+        """Return whether the model drops a fetcher's outstanding fetch when the fetcher's broker enters a new epoch.
+        `thread` is the fetcher; `old` is the state of the broker in the earlier epoch."""
         switches = self.plan.protocol_switches()
         if switches.TRUNC is Truncation.ON_FETCH:
             return switches.RESPONSE_EPOCH_MATCHED
@@ -332,8 +332,8 @@ class RecordedRun:
         return was_away and thread.mode is Mode.FETCHING
 
     def finish_exchanges_about_isr(self) -> None:
-        """Deliver the messages about the ISR that the model does not have: refusals, messages of or to an earlier
-        process of a broker, and answers to a broker that has just crashed.
+        """Deliver at once messages about the ISR that the model lacks: refusals, requests from an earlier process of a
+        broker, and answers to such a process or to a broker that has just crashed.
         """
         for message in self.cluster.messages():
             payload = message.payload
@@ -367,7 +367,7 @@ class RecordedRun:
                     self.cluster.drop(message.number)
 
     def break_connection(self, follower: int, leader: int) -> None:
-        """Lose the response to a follower's fetch; a leader that has parked the fetch first sends the response."""
+        """Lose the response to a follower's fetch. If the leader has parked the fetch, it sends the response first."""
         leads = view_of(self.cluster, leader).leadership
         is_frozen = view_of(self.cluster, leader).is_frozen
         if leads is not None and not is_frozen and follower in [number for number, _, _ in leads.parked_fetches]:
@@ -389,7 +389,7 @@ class RecordedRun:
         return None
 
     def say_that_it_has_reconciled(self, follower: int) -> None:
-        """At a follower's first fetch: if it reconciled without a request (its log has no epoch), record this event."""
+        """At a follower's first fetch, record that it reconciled without a request (log without epoch), if it did."""
         leader = self.silent.pop(follower, None)
         if leader is not None:
             self.write(MappedEvent("follower_reconciles", follower=follower, leader=leader))
@@ -465,8 +465,8 @@ class RecordedRun:
         self.write(MappedEvent(action, broker=broker, checkpoint=checkpoint))
 
     def note_that_it_was_noticed(self, broker: int, former: ControllerView) -> None:
-        """If only the broker's restart has shown the controller that the broker's process had ended, record the
-        controller's reaction. `former` is the controller's state before the restart."""
+        """Record how the controller reacted if it noticed only by the broker's restart that the broker's earlier
+        process had ended. `former` is the controller's state before the restart."""
         if not self.plan.asks_controller or self.plan.has_kraft:
             return
         controller = self.before.view.controller
@@ -600,8 +600,8 @@ class ObservedRun(RecordedRun):
         self.before = Moment(after, {}, {})
 
     def see_controller(self, after: ClusterView, before: ClusterView | None = None) -> None:
-        """If leader or ISR has changed, add a metadata line; before it, if a leader's request caused the change, a line
-        about the request."""
+        """Add a metadata line if the leader or the ISR has changed (or no `before` is given). If a leader's request
+        caused the change, first add a line about the request."""
         now = after.controller
         was = None if before is None else before.controller
         if was is None or (was.leader, was.leader_epoch, was.isr) != (now.leader, now.leader_epoch, now.isr):
@@ -643,12 +643,12 @@ def record(
     directory: Path | None = None,
     report: Callable[[int], None] = lambda events: None,
 ) -> int:
-    """Write runs to a stream; return the number of lines. `name` is the name of the stream in errors. With `directory`,
+    """Write runs to a stream, and return the number of lines. `name` names the stream in errors. With `directory`,
     brokers keep their logs in files there.
 
-    `report` is called after every run with the number of events so far. Raises UsageError for unknown names
-    in the plan, and for a full disk; the lines written before remain. A last line that is cut off is refused when the
-    log is read.
+    `report` is called after every run with the number of events so far. Raises UsageError for unknown names in the
+    plan, and for a full disk; the lines written before remain. A log whose last line is cut off is refused when it is
+    read.
     """
     writer = Writer(plan.left_out, stream, name)
     try:

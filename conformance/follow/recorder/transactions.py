@@ -126,7 +126,7 @@ class TransactionsPlan(RunsPlan):
         return self.instance.configuration
 
     def spelled(self, *, is_switch: bool) -> dict[str, int | str]:
-        """The switches among `entries` if `is_switch`, otherwise the others, as a header writes them."""
+        """Return the switches (if `is_switch`) or the other configuration entries, as a header writes them."""
         return {
             name: value if MODEL.entries[name].values is None else spell(MODEL.entries[name], value)
             for name, value in self.entries.items()
@@ -213,7 +213,7 @@ class RandomActs(Acts):
         return producer.producer_epoch != self.durable.producer_epoch
 
     def _may_go_on(self, producer: TransactionalProducer) -> bool:
-        """Whether the producer may send the coordinator a request; a fenced one may only if the plan allows that."""
+        """Return whether the producer may send the coordinator requests; if fenced, only if the plan allows this."""
         return not self._is_fenced(producer) or not self._keeps_out(ModelGap.FENCED_PRODUCER_GOES_ON)
 
     def _takes_abort_for_its_own(self, producer: TransactionalProducer) -> bool:
@@ -295,9 +295,8 @@ class RandomActs(Acts):
         return step
 
     def _may_ask_for_epoch(self, producer: TransactionalProducer) -> bool:
-        """Whether a request of the producer for its epoch can arrive: a request is in flight; or the last one had no
-        effect, because it was refused or lost in a fail-over, and is sent again.
-        """
+        """Return whether a producer's request for its epoch can arrive, because it is in flight or is sent again. It is
+        sent again if the last request had no effect, because it was refused or lost in a fail-over."""
         is_answered = self._is_fenced(producer) and producer.producer_epoch == self.durable.last_producer_epoch
         is_taken = self.is_pending or (is_answered and producer.producer_epoch != -1)
         is_under_way = producer.request is not None and self.is_in_flight(producer.request)
@@ -421,7 +420,7 @@ class RandomActs(Acts):
         return self._step("marker_is_sent_again", partition)()
 
     def leave_late(self, partition: int, marker: int) -> None:
-        """Note that a marker is late; the partition's earlier late marker stays late, too, if the plan allows two."""
+        """Make a marker the late marker of its partition; an earlier late marker is lost unless the plan allows two."""
         if not self._keeps_out(ModelGap.SECOND_LATE_MARKER) and partition in self.seen.late_markers:
             self._late_copies[self.seen.late_markers.pop(partition)] = "leader_appends_late_marker", (partition,)
         super().leave_late(partition, marker)
@@ -483,7 +482,7 @@ class RandomActs(Acts):
         return perform
 
     def _late_copy_arrives(self, number: int) -> Step:
-        """Let a late copy of a message, which the model lacks, arrive; return the model's step for the message."""
+        """Deliver a late copy of a message, a copy that the model lacks; return the model's step for the message."""
         step = self._late_copies.pop(number)
         if self.is_in_flight(number):
             self.system.deliver(number)

@@ -1,10 +1,10 @@
-"""Explains why no path passes a line: when its claims were last true, and what prevents steps that make them true.
+"""Explains why no path passes a line: when the line's claims were last true, and what now keeps them from being true.
 
-The report has rules of Kafka about the line; the step after which a claim was no longer true; and the steps that would
-bring a possible state nearer to the line, each with its first false guard, or with the recording's rule against it.
+The report has rules of Kafka that concern the line; for each claim that is false in all states, the step that made it
+false; and the steps that would bring a possible state nearer to the line, each with the guard or rule that forbids it.
 
 The fewer claims of a line are false in a state, and the fewer cells have other values, the nearer is the state to the
-line. Each action is taken without its guards from the nearest states: it is a candidate if its result is nearer still.
+line. Each action is tried from the nearest states without its guards. The steps whose results are nearer are reported.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def _by_guard(instance: Instance, cells: Cells, step: Step) -> str:
 
 
 def _bound(s: State, guard: FalseGuard) -> str | None:
-    """If a guard is false because a bound of the model is reached: why the recording sets the bound. Otherwise None."""
+    """Return why the recording sets the bound of the model that makes the guard false; None if no bound does that."""
     if any(name in guard.source for name in ELECTING) and s.controller_epoch >= s.elections:
         return NO_EPOCH
     if any(name in guard.source for name in CHANGING) and s.controller_partition_epoch >= s.partition_changes:
@@ -186,8 +186,8 @@ class Exclusion:
     # ------------------------------------------------------------------------------------------- what was true before
 
     def _ended(self) -> Iterator[str]:
-        """A text for each claim that is true in no state: the last step before which the claim was true, on the paths
-        to the nearest states."""
+        """Yield a text for each claim that is true in no state: where it was last true on the paths to the nearest
+        states, and the step that made it false."""
         for claim in self.false:
             ends: Counter[tuple[int, str]] = Counter()
             for node in self.chosen:
@@ -276,6 +276,6 @@ class Exclusion:
 
 
 def _unguarded(python: Any, guards: list[bool]) -> Any:
-    """The action `python`, taking its step even if guards are false, and noting their truth in `guards`."""
+    """Return a copy of the action `python` that ignores its guards, and appends the truth of each guard to `guards`."""
     names = {**python.__globals__, "require": lambda truth: guards.append(bool(truth))}
     return FunctionType(python.__code__, names, python.__name__)

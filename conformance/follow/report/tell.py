@@ -1,9 +1,9 @@
-"""Prints the outcome of following a recording, with its history or online.
+"""Reports the outcome of following a recording, either by a search for its history (a path of the model) or online.
 
-About the recording, the report uses the recording's names of brokers and records; the trace uses the model's names, and
-the first lines of the report map these to the recording's. After following online, claims count offsets and epochs from
-the beginning of the window. For each acknowledged record that is lost, one line of the report names the lines of the
-recording about the record, the faults, and what permits the loss.
+The text uses the recording's names of brokers and records. The trace uses the model's names, which a legend before the
+trace translates. After following online, claims count offsets and epochs from the beginning of the window. For each
+acknowledged record that is lost, one line of the report names the lines of the recording about the record, the faults,
+and what permits the loss.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ UNTIMELY = (
 
 
 def tell(outcome: Outcome) -> list[str]:
-    """The report on a recording that was followed with its history (not online), as lines of text."""
+    """Return the report on a search for the history of a recording (not on following online), as lines of text."""
     match outcome:
         case NothingToFollow():
             return [f"{outcome.path}: nothing to follow: no line describes a state or a fault"]
@@ -199,7 +199,7 @@ def names(recording: Recording) -> list[str]:
 
 
 def place(path: Path, line: Line) -> str:
-    """The position of a line: FILE:LINE, or the file or folder beside the recording from which the line comes."""
+    """Return where a line is: FILE:LINE, or the file or folder beside the recording that the line comes from."""
     return f"{path}:{line.number}" if line.source is None else str(path.parent / line.spot)
 
 

@@ -152,7 +152,7 @@ class Explained:
     """Why a system with clocks cannot take the trace; empty if it can, None if no system was consulted."""
 
     def judged(self) -> Explained:
-        """This outcome with its `failures`: the properties that the trace violates, with or without permission."""
+        """This outcome with its `failures`: the properties that fail in the trace, each as VIOLATED or PERMITTED."""
         return replace(self, failures=tuple(failures_of(self.trace)))
 
     @property
@@ -194,8 +194,8 @@ class Rejected:
 
 @dataclass(frozen=True)
 class RejectedAfter:
-    """No path explains the recording: all paths that agree with later lines were tried (pruning.py). Then a limit ended
-    the search for the first line that no path passes, which is `line` or a later one.
+    """The outcome that no path explains the recording: all paths that agree with later lines were tried (pruning.py). A
+    limit then ended the search for the first line that no path passes; that line is `line` or a later line.
     """
 
     recording: Recording
@@ -208,11 +208,11 @@ class RejectedAfter:
 
 @dataclass(frozen=True)
 class Undecided:
-    """A limit ended the search; or the user ended it (`why` is "interrupt"); or an event that is not modelled happens
-    before `line` (`why` names the event). All lines before `line` are explained.
+    """The outcome that nothing is decided about `line`; all lines before it are explained. `why` names the reason: a
+    limit, the user ("interrupt"), too many unknown requests ("sends"), or an event that is not modelled.
 
-    Without a `line`, a path explains every line, and whether it keeps the promises was not decided in time. Without a
-    `recording`, the limit was reached while the recording was read. `hint` says which kind of line is missing most.
+    If only `line` is None, a path explains all lines, but perhaps violates promises. If `recording` is None, the limit
+    was reached before the recording was read. `hint` says which kind of line would help most.
     """
 
     path: Path
@@ -246,11 +246,11 @@ def follow_recording(
     """Decide whether a generation of the model explains a recording, within limits of memory (in bytes) and time.
 
     `values` are configuration entries and switches, parsed (models/language/model.py, `parse`); `unclean_elections`
-    above 0 allows any number of unclean elections. Without `retries`, producers are idempotent and may send records
-    again any number of times; with `retries`, at most that many times, and a record may be in the log several times.
-    If a log shows copies of records and `retries` is not given, `retries` is the number of copies. If `content` or
-    `objects` are given, the recording is not read from the disk. `why_not_taken` asks a system with clocks why the
-    system cannot take a trace; a trace that the system can take is preferred. Raises UsageError for bad input.
+    above 0 allows any number of unclean elections. `retries` is how often, at most, producers may send records again;
+    each time, a log may get a copy of a record. If `retries` is not given, and logs show copies, `retries` is the
+    number of copies; if logs show no copies, producers are idempotent and may send records again any number of times.
+    If `content` or `objects` are given, the recording is not read from the disk. `why_not_taken` says why a system with
+    clocks cannot take a trace; a trace that the system can take is preferred. Raises UsageError for bad input.
     """
     budget = Budget(seconds, memory)
     following = _Following(path, protocol, dict(values or {}), budget, report, announce, why_not_taken)
@@ -264,7 +264,7 @@ def follow_recording(
 
 
 def not_modelled(line: Remark) -> str:
-    """Why nothing is decided after a line about an event that is not modelled."""
+    """The reason, in words, why nothing is decided after `line`, which is about an event that is not modelled."""
     return f"{line.unmodelled} ({line.spot}) is not modelled"
 
 
@@ -325,7 +325,7 @@ class _Following:
         return self.unmodelled(recording, outcome)
 
     def unmodelled(self, recording: Recording, outcome: Explained | Rejected | RejectedAfter) -> Undecided:
-        """Undecided, in place of a rejection or violation that may be the effect of an event that is not modelled."""
+        """Undecided in place of `outcome`: an event that is not modelled may have caused the rejection or violation."""
         cause = recording.unmodelled
         assert cause is not None
         later = (line for line in recording.lines if line.n >= cause.n)
@@ -333,9 +333,9 @@ class _Following:
         return Undecided(self.path, recording, line, not_modelled(cause), outcome.effort)
 
     def in_every_way(self, recording: Recording) -> Explained | Rejected | RejectedAfter | Undecided:
-        """The outcome of following a recording with and without each request that only `send` lines show: the first
-        outcome that is no rejection, or else the rejection at the latest line. This rejection becomes undecided if not
-        all combinations were tried."""
+        """The outcome of following the recording without the producers' requests that only `send` lines show, then with
+        all of them, then with each other selection: the first outcome that is no rejection, or else the rejection at
+        the latest line, which becomes Undecided if not all selections were tried."""
         requests = unknown_requests(recording)
         furthest: Rejected | RejectedAfter | None = None
         for way in islice(ways(recording, requests), 1 << MOST_REQUESTS):
@@ -375,8 +375,8 @@ class _Following:
         return Undecided(self.path, self.recording, line, why, _effort(self.search), hint(self.search))
 
     def followed(self, recording: Recording) -> Explained | Rejected | RejectedAfter | Undecided:
-        """The outcome for the recording with each batch as one record or, if that is a rejection, for the recording
-        with all records. Raises UsageError."""
+        """The outcome for the recording with each large batch as one record; if no batch is large, or this outcome is a
+        rejection, the outcome for the recording with all records. Raises UsageError."""
         self.recording = recording
         short = folded(recording)
         outcome = None if short is None else self.outcome(short)
@@ -488,7 +488,7 @@ def _given(instance: Instance, values: Mapping[str, int]) -> str:
 
 
 def unmet_claim(claim: Claim, states: np.ndarray, monitors: np.ndarray) -> UnmetClaim:
-    """In how many of these states a claim is true, and the actual values in the other states."""
+    """The UnmetClaim of a claim: in how many of these states it is true, and the actual values in the other states."""
     truths = claim.is_true(states, monitors)
     columns = claim.columns(states[~truths], monitors[~truths])
     actual: Counter[str] = Counter()

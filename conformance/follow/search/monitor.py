@@ -1,16 +1,16 @@
-"""What a search remembers of a path in addition to its last state, packed into one number, the monitor: the number of
-passed lines, the observed checkpoints so far, and whether a record was acknowledged at an offset other than the
-recorded one.
+"""The monitor of a path: what a search remembers of the path in addition to its last state, packed into one number. It
+holds the number of passed lines, the observed checkpoints so far, and whether a record was acknowledged at an offset
+other than the recorded one.
 
 In:  a script.
 Out: the claims of its lines, which read the monitor and the states; the bit fields of the monitor, and how each step
-     changes them. They are derived from: for each process of each broker, the observed checkpoints in order; for each
-     line with a checkpoint, how many of them must have occurred; for each start, the possible checkpoints.
+     changes the fields. The fields derive from: for each process of each broker, the observed checkpoints in order; for
+     each line with a checkpoint, how many of these must have occurred; for each start, the possible checkpoints.
 
-A checkpoint is a high watermark that the broker had in memory before the checkpoint was observed, and not before the
-high watermarks of earlier observed checkpoints. A checkpoint may be observed repeatedly. A broker that is down or
-frozen writes none. An observed checkpoint is matched with the first state that has its high watermark: any later match
-would allow less. So a path determines its monitor, and the search never has to guess.
+An observed checkpoint is a high watermark that the broker had in memory at an earlier time. Checkpoints are observed in
+the order in which the broker had these high watermarks; a checkpoint may be observed repeatedly. A broker that is down
+or frozen writes no checkpoint. An observed checkpoint is matched with the first state that has its high watermark: any
+later match would allow less. So a path determines its monitor, and the search never has to guess.
 """
 
 from __future__ import annotations
@@ -133,8 +133,8 @@ class Monitor:
         return bits
 
     def _next_values(self, replica: int, incarnations: list[tuple[int, ...]]) -> NDArray[np.int64]:
-        """A table of the replica's next checkpoint that a line shows (NEVER: none), by the number of passed lines and
-        the number of its observed checkpoints so far."""
+        """A table: for each number of passed lines, and of observed checkpoints that have occurred, the next checkpoint
+        that a line shows for the replica's process; NEVER if no line shows a further checkpoint."""
         table = np.full((len(incarnations), 1 << self.sighted[replica].width), NEVER, np.int64)
         for stage, counts in enumerate(incarnations):
             values = self.sightings.processes[replica][counts[replica]].values
@@ -217,8 +217,8 @@ class Monitor:
 
 
 class Claims:
-    """The claims of all lines, which are conditions on the state, and the `Place` with which each line makes its
-    claims."""
+    """The claims of all lines, which are conditions on the state; and for each line its `Place`: its situation in the
+    recording, on which its claims depend."""
 
     def __init__(self, script: Script, cells: Cells, monitor: Monitor) -> None:
         recording = script.recording

@@ -61,7 +61,7 @@ class Keeping:
         return kept
 
     def _first_failing(self, states: NDArray[np.uint64], first: int, last: int) -> int | None:
-        """The first row, of `first` to `last` - 1, whose state breaks a promise without permission; or None."""
+        """The first row of `first` to `last` - 1 whose state violates a promise (permitted failures aside), or None."""
         self.results.clear()
         buffer, active = self.buffer.ctypes.data, self.active.ctypes.data
         self.kernel.check(states.ctypes.data, first, last, buffer, active, self.results.address)

@@ -1,43 +1,43 @@
-"""Reduces the states of a search by what later lines imply: cells that are no longer read, and states from which no
-path passes all lines, because a later line contradicts a value that can no longer change.
+"""Reduces the states of a search by what later lines imply: clears cells that are no longer read, and finds states from
+which no path passes all lines, because a later line contradicts a value that can no longer change.
 
 A cell is one value of a state: a variable with its indices. `Unread` gives unread cells one value, so that states that
-differ only in them become one state; `Foreseen` finds the contradicted states.
+differ only in these cells become one state; `Foreseen` finds the contradicted states.
 
 No line shows the messages in flight from a partitioned leader to brokers that meanwhile follow another leader, nor the
-high watermark of a broker that will not be read from again. Each such cell has a handful of values, and a search goes
+high watermark of a broker from which nobody will read again. Each such cell has a handful of values, and a search goes
 through all their combinations. With KRaft, this module knows three kinds of dead cells, which nothing reads again:
 
 1. *The fetch of a follower at a leader that it will never follow again*, with its response. To send a fetch, to serve
    it and to apply its response, the follower has to follow this leader; the leader's answer to a parked fetch, and the
    loss of a response, change only the same cells.
-2. *The request for an ISR of a broker that will never lead again.* The controller refuses it, because its sender is not
-   the leader of record, and answers are heard by leaders only. All of this changes only the same cells.
+2. *The request for an ISR of a broker that will never lead again.* The controller refuses the request, because the
+   sender is not the leader of record (the leader in the controller's state); and the sender ignores the answer, because
+   only leaders hear answers. All of this changes only the same cells.
 3. *The high watermark of a broker that will never lead again, and those in its responses*, if no later line shows a
    checkpoint or high watermark of this broker, or starts it. A follower only copies the high watermark from responses
    and keeps it within its log. (Where a follower truncates a log without epochs to its high watermark, the log is
    empty.)
 
-A broker will never follow a leader again if it does not follow that leader now, the leader is not the leader of record,
-no announcement that the broker has yet to apply names it, and no election that the script allows elects it from here
-on. Once all these conditions are true, each stays true, so a dead cell stays dead.
+A broker will never follow a leader again if it does not follow that leader now, that leader is not the leader of
+record, no announcement that the broker has yet to apply names that leader, and no election that the script allows from
+here on elects that leader. Once all these conditions are true, each stays true, so a dead cell stays dead.
 
-No behaviour is lost or added. States that differ only in dead cells form a class. They allow the same steps, except
-those that change only dead cells, which lead to a state of the same class; each other step leads to states of one
-class; and the same lines are true in all of them. So the classes are a bisimulation up to steps without effect. A step
-that a search takes from a state whose cells are cleared can be taken from every state of the class, so the steps of a
-path are those of a path of the model itself, which `from_steps` takes again without this module. Promises may read
-these cells, so a search that judges promises in every state clears nothing. A search that does not know all later lines
-(online/) clears nothing, either.
+No behaviour is lost or added. States that differ only in dead cells form a class, and the same lines are true in them.
+A step that changes only dead cells leads to a state of the same class. Each other step is possible in all states of a
+class or in none, and leads from all of them to one class. So the classes are a bisimulation up to steps without effect.
+A step that a search takes from a state whose cells are cleared can be taken from every state of the class, so the steps
+of a path are those of a path of the model itself, which `from_steps` takes again without this module. A search clears
+nothing if it judges promises in every state (promises may read dead cells) or does not know all later lines (online/).
 
 A record is acknowledged once. If it was acknowledged at another offset than a later line shows, the monitor remembers
 this (monitor.py), and no path passes that line.
 
 Since 2.8 every change of leader, leader epoch or ISR at the controller begins a new partition epoch, and partition
-epochs never fall. So each partition epoch has one leader, leader epoch and ISR. A later metadata line with an epoch
-is true only in states with its leader, leader epoch and ISR; a state with the same partition epoch and other values can
-never pass it. A search sets such states aside until it has tried all others: if no other is left, no path explains the
-recording; only the identity of the first line that no path passes depends on them.
+epochs never fall. So each partition epoch has one leader, leader epoch and ISR. If a state has the partition epoch of a
+later metadata line, but another leader, leader epoch or ISR, it can never pass that line. A search sets such states
+aside until no other state is left. Then no path explains the recording; the states set aside only help to find the
+first line that no path passes.
 """
 
 from __future__ import annotations
@@ -138,8 +138,8 @@ def _set(states: Words, rows: Truths, pattern: Pattern) -> None:
 
 
 def _elections(script: Script, epochs: int, replicas: int) -> NDArray[np.bool_]:
-    """A table: by number of passed lines, a state's leader epoch, and replica, whether a later election may elect the
-    replica. As in rules.py, any replica may be elected in an epoch that is skipped, or whose leader no line names."""
+    """A table by number of passed lines, leader epoch of the state, and replica: whether a later election may elect the
+    replica. As in rules.py, this may be any replica in an epoch that is skipped, or whose leader no line names."""
     may_be_elected = np.zeros((len(script.stages) + 1, epochs, replicas), bool)
     if not script.recording.has_epochs:
         may_be_elected[:] = True
@@ -155,7 +155,7 @@ def _elections(script: Script, epochs: int, replicas: int) -> NDArray[np.bool_]:
 
 
 def _shown_later(script: Script, replicas: int, broker_of: Callable[[Line], int | None]) -> NDArray[np.bool_]:
-    """A table: by number of passed lines and replica, whether `broker_of` names the replica for any later line."""
+    """A table: for each number of passed lines and each replica, whether `broker_of` names it for some later line."""
     is_shown = np.zeros((len(script.stages) + 1, replicas), bool)
     for position, stage in enumerate(script.stages):
         broker = broker_of(stage.line)

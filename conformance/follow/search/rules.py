@@ -1,17 +1,17 @@
-"""The rules by which a recording allows a step, as far as the rules depend on the state; script.py has all others.
+"""The rules by which a recording allows a step, as far as the rules depend on the state; script.py has the other rules.
 
 `Rules`: whether the recording allows a successor. `Requests`: whether a leader sends, and the controller decides on,
 only recorded requests to change the ISR, if the recording has all of them (header `all_requests`). `InTime`: whether a
-step that the model allows can keep to time, which means that a cluster with clocks takes it, too.
+step that the model allows can keep to time, which means that a cluster with clocks can take it, too.
 
-The proxy sees a request before the controller does. A request that a leader has prepared but not sent is considered
-neither here nor, for requests that make the ISR smaller, in script.py.
+The proxy sees a request before the controller does. The rules here ignore that a leader may have prepared a request
+without sending it; so does script.py for requests that make the ISR smaller.
 
 For `InTime`: a leader drops the followers that have not caught up for long, and keeps a follower that is at the
-leader's log end. So the leader drops every lagging follower, and no other; or only some lagging followers, if the rest
-began to lag later, which the states do not show. With KRaft, the leader proposes a follower for the ISR if it has read
-in the metadata that the follower is active; if the recording has a fault of that follower, the leader must have read
-all metadata. The replay (conformance/replay) finally says whether the cluster can take a path.
+leader's log end. So the leader drops every lagging follower and no other follower, or only some lagging followers, if
+the rest began to lag later, which the states do not show. With KRaft, the leader proposes a follower for the ISR if it
+has read in the metadata that the follower is active; if the recording has a fault of that follower, the leader must
+have read all metadata. The replay (conformance/replay) finally says whether the cluster can take a path.
 """
 
 from __future__ import annotations
@@ -73,8 +73,8 @@ class Requests:
                 self.decides[step.number] = step.ordinals[0]
 
     def allow(self, before: Words, after: Words, parents: Numbers, steps: Numbers, stages: Numbers) -> Truths:
-        """For each successor, whether a request that its step sends is the leader's next recorded request, and one that
-        its step decides on is the leader's last recorded request before the next line."""
+        """Whether each successor keeps to the recorded requests: a request that its step sends is the leader's next
+        one, and a request that its step decides on is the leader's last one before the next line."""
         allowed: Truths = np.ones(len(after), bool)
         for leader, mask in enumerate(self.masks):
             words = np.flatnonzero(mask)
@@ -87,8 +87,8 @@ class Requests:
         return allowed
 
     def _is(self, requests: Words, numbers: Numbers, words: Numbers) -> Truths:
-        """For each of these requests, whether it equals the recorded request with its number in `numbers`. A request
-        consists of the words of a state at the indices `words`."""
+        """For each of these requests, whether it equals the recorded request with the number at its place in `numbers`.
+        A request consists of the words of a state at the indices `words`."""
         truths: Truths = (numbers != NO_REQUEST) & (requests == self.requests[numbers][:, words]).all(axis=1)
         return truths
 
@@ -240,7 +240,7 @@ class Rules:
 
     def leave_out(self, states: Words, monitors: Words) -> Truths:
         """For each of these states, whether the controller may reassign the partition in a way that the model excludes
-        (models/kafka/actions/kraft.py): while the leader, or every staying member of the ISR, is not active.
+        (models/kafka/actions/kraft.py): while the leader is not active, or although no active member of the ISR stays.
         """
         left_out: Truths = np.zeros(len(states), bool)
         if not self.cells.instance.configuration.reassignments:
@@ -256,7 +256,7 @@ class Rules:
         active = [~(is_fenced | is_stopping) for is_fenced, is_stopping in zip(fenced, stopping, strict=True)]
 
         def ends(stays: list[Truths], members: list[Truths]) -> Truths:
-            """For each state, whether the leader does not stay, and at least one member stays, but no active member."""
+            """For each state, whether the leader does not stay, and some `members` stay, but no active member."""
             staying = [a & b for a, b in zip(members, stays, strict=True)]
             is_led = _any(leads, stays) | ~np.logical_or.reduce(leads)
             truths: Truths = ~is_led & np.logical_or.reduce(staying) & ~_any(staying, active)

@@ -1,7 +1,7 @@
 """The script of a recording: which steps of the model may occur between its lines.
 
-Every fault is recorded; elections happen only if the recorded leaders require them; all other steps are always
-possible. Every new action of the model has to be named here: it is always possible, or an election, or never happens.
+Faults and reassignments happen only where they are recorded, elections only if the recorded leaders require them. Other
+actions are always possible, or never happen. Every new action of the model has to be added to a group below.
 """
 
 from __future__ import annotations
@@ -249,9 +249,9 @@ def actors(instance: Instance, step: Step) -> list[int]:
 def permission(instance: Instance, stage: Stage, step: Step) -> Permission:
     """Whether and how a step can be taken before the line of this stage.
 
-    A frozen broker takes part in no step, but a leader answers the fetch of a follower that has frozen since. Messages
-    that a leader sent before it froze do not arrive while the leader is frozen; no verdict on the existing recordings
-    depends on this.
+    A frozen broker can be killed, but takes part in no other step, except that a leader answers a fetch that the broker
+    sent before it froze. Messages that a leader sent before it froze do not arrive while the leader is frozen; no
+    verdict on the existing recordings depends on this.
     """
     taking_part = actors(instance, step)[:1] if step.action in ANSWERS else actors(instance, step)
     if stage.frozen & set(taking_part) and step.action != CRASH:
@@ -357,7 +357,7 @@ def next_leader(recording: Recording, position: int, newest: int) -> tuple[Metad
 
 
 def _most_sent(recording: Recording, position: int) -> int:
-    """The number of records that can have been sent at this position: the records before the next `send` line."""
+    """The most records that can have been sent at this position: all before the record of the next `send` line."""
     for line in recording.lines[position:]:
         if isinstance(line, Sent):
             return recording.record(line.value)
@@ -365,7 +365,7 @@ def _most_sent(recording: Recording, position: int) -> int:
 
 
 def _requested(recording: Recording, position: int) -> dict[int, frozenset[int]] | None:
-    """For each leader that later requests an ISR, the first ISR that it requests; None: not all are recorded."""
+    """The ISR in the next request of each leader that later sends a request; None if not all requests are recorded."""
     if not recording.header.has_all_requests:
         return None
     requests: dict[int, frozenset[int]] = {}
@@ -421,8 +421,8 @@ def changes_required(recording: Recording) -> int:
 
 
 def elections_required(recording: Recording) -> int:
-    """An upper bound on the number of elections on a path that explains the recording. Without recorded epochs: one per
-    change of the leader, and one per death, because dead brokers leave the ISR."""
+    """An upper bound on the number of elections on a path that explains the recording. Without recorded epochs, one is
+    counted for each change of the leader and for each death, because dead brokers leave the ISR."""
     shown, unseen = [line for _, line in recording.claims(Metadata)], elections_after_metadata(recording)
     if recording.has_epochs:
         return unseen + max(((line.leader_epoch or 0) - recording.first_epoch for line in shown), default=0)

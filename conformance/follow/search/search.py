@@ -2,9 +2,9 @@
 
 A node is a state of the model with its monitor, which holds the number of passed lines. A true line is passed at once,
 without a step, if waiting gains nothing (recorded/lines.py, `Passing`); so the length of a path is its number of steps.
-The search begins breadth first: a path that is found then is a shortest path. Later, some steps are subtracted for each
-passed line, and the nodes with the fewest steps come first, so a path that passes many lines is followed further.
-How many steps a line should count depends on the recording, so several orders of the nodes take turns. Every node has
+The search begins breadth first: a path that is found then is a shortest path. Later, the search prefers nodes with a
+small number of steps minus a few steps for each passed line, so a path that passes many lines is followed further. How
+many steps to subtract for a line depends on the recording, so several orders of the nodes take turns. Every node has
 its turn, so a search without a result is complete. No depth limits the search: it ends when no new node appears. The
 model's budgets of faults are restored after every step, because only the recording limits faults. The variable
 `exposed_record` is cleared, because no rule reads it.
@@ -196,7 +196,7 @@ class Nodes:
         return rows[:, : self.words], rows[:, self.words]
 
     def add(self, states: Words, monitors: Words, parents: Numbers, steps: Numbers) -> Numbers:
-        """Store nodes, each once; return the numbers of those that are new. Raises Full at the memory limit."""
+        """Store the nodes that are not stored yet, and return their numbers. Raises Full at the memory limit."""
         count, before = len(states), self.store.count
         batch = Batch(
             np.ascontiguousarray(np.column_stack([states, monitors])).reshape(-1),
@@ -380,7 +380,7 @@ class ObservationSearch:
                 self.waiting_nodes.prefer_lines(self.nodes.depths, self._passed_at)
 
     def begin_first(self) -> None:
-        """Begin with the initial states; if lines show the first epoch's leader, only with those of this leader."""
+        """Begin with the initial states; if lines show the first epoch's leader, only with states with this leader."""
         starts, layout, first = self.instance.initial_states, self.cells.layout, self.script.stages[0]
         is_open = first.most_epoch > 0 or first.leader == NOBODY
         leaders = [State(self.instance, cells).controller_leader for cells in starts]
@@ -463,8 +463,8 @@ class ObservationSearch:
                 nodes.append((states[later], changed, parents[later], steps[later]))
 
     def _pass_lines(self, states: Words, monitors: Words) -> Numbers:
-        """In `monitors`, pass every true line that is passed at once. Return the rows whose next line is true, and may
-        be passed at any time."""
+        """Advance each of the `monitors` past all true lines that are passed at once. Return the rows whose next line
+        is true and may be passed at any time (`Passing`)."""
         moving = np.arange(len(states))
         while len(moving):
             stages = self.monitor.passed.read(monitors[moving])
@@ -536,7 +536,7 @@ class ObservationSearch:
         return any(self.checks.rules.leave_out(*self.nodes.of(nodes)).any() for nodes in parts)
 
     def nodes_waiting(self) -> Numbers:
-        """The nodes before the furthest line that the search reached."""
+        """The nodes that have passed the most lines, and so wait before the furthest line that the search reached."""
         return np.flatnonzero(self.monitor.passed.read(self.nodes.monitors()) == self.furthest)
 
     def counts(self) -> list[int]:

@@ -48,7 +48,7 @@ def _empty_clusters(instance: Instance) -> Iterator[Cells]:
 
 
 def _places(layout: FieldLayout, small: FieldLayout) -> Iterator[int]:
-    """For each value of a variable, the position, in a state with the layout `small`, of the value that is repeated."""
+    """Yield, for each value of a variable, the position of its source: a value in a state with the layout `small`."""
     for index in layout.indices():
         yield small.position([min(position, size - 1) for position, size in zip(index, small.sizes, strict=True)])
 
@@ -144,7 +144,7 @@ def instance_for(size: Size, protocol: str, values: Mapping[str, int], sent_agai
 
 
 def _newer_bounds(size: Size, instance: Instance) -> dict[str, int]:
-    """The bounds that 2.8 and KRaft introduced. A living broker's session expires only while the broker is frozen."""
+    """The bounds that 2.8 and KRaft introduced. Living brokers lose their sessions only while frozen or cut off."""
     if not alters_partitions(instance):
         return {}
     bounds = {"partition_changes": size.changes}

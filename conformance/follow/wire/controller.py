@@ -2,8 +2,8 @@
 
 The states come in the order in which the proxy saw the messages.
 
-An AlterPartition answer and a record of the metadata log are ordered by the partition epoch. A Metadata response has no
-partition epoch, and a broker may lag behind: such a view is news only if no earlier state can explain it.
+AlterPartition answers and records of the metadata log are ordered by partition epochs. A Metadata response has no
+partition epoch, and its broker may lag behind: the state that it shows is news only if no earlier state can explain it.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class Controller:
         return recorded is not None and view.says != recorded.says
 
     def rewrites(self, offset: int, *change: *Change) -> View | None:
-        """The state after `change`, if the metadata log has shown a different one at this offset; otherwise None."""
+        """The state after `change`, if the metadata log has shown a different change at this offset; otherwise None."""
         if offset not in self._in_log or self._in_log[offset][1] == change:
             return None
         epoch = self._in_log[offset][0]
@@ -99,9 +99,9 @@ class Controller:
         return self.answers(recorded, self._logged_epoch)
 
     def position_of(self, view: View) -> int | None:
-        """The smallest partition epoch that can have this state; None if the traffic does not determine it.
+        """The smallest partition epoch that has this state; None if the traffic does not determine which epoch that is.
 
-        Each change alters the state, so the epoch before one that is known to have this state has a different state.
+        Each change alters the state, so if an epoch has this state, the epoch directly before it does not.
         """
         epochs_of_state = [epoch for epoch, recorded in self._at.items() if recorded.says == view.says]
         for epoch in range(min(epochs_of_state, default=0)):

@@ -16,8 +16,8 @@ Which observations the traffic gives:
 At the end, a note counts the lines that give no observation (messages that are not decoded or say nothing about the
 partition, notes, and the lines after the shutdown at the end), and the requests that were sent again.
 
-An observation says that something is true at its place among the others. So a fact about a past moment is left out,
-unless nothing was observed between that moment and the message that shows it.
+An observation says that something is true at its position in the sequence of observations. So a fact about a past
+moment is left out, unless nothing was observed between that moment and the message that shows the fact.
 """
 
 from __future__ import annotations
@@ -71,8 +71,8 @@ def wire_observations(path: Path, content: bytes | None = None) -> Iterator[tupl
 
 
 def is_recording(path: Path, model: str | None, content: bytes | None = None) -> bool:
-    """Whether a file is a recording of a Kafka, of observations or of the wire, and not a log of events. Raises
-    UsageError if the file cannot be read, or if it is a recording and another model than kafka is requested."""
+    """Whether a file is a recording of Kafka, as observations or as wire traffic, and not a log of events. Raises
+    UsageError if the file cannot be read, or if it is such a recording and a model other than kafka is requested."""
     _, line = next(lines_of(path, content), (1, b""))
     is_of_kafka = is_observation(line) or is_wire(path, content)
     if is_of_kafka and model not in (None, "kafka"):

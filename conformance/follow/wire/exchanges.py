@@ -71,7 +71,7 @@ class Sessions:
         self._sessions: dict[tuple[str, int | None], _Session] = {}
 
     def ask(self, line: Message) -> FetchRequest | None:
-        """The partition's fetch in a request, or else the last in its session; or else None. Raises UnreadableError."""
+        """The fetch session's latest fetch of the partition, up to this request; or None. Raises UnreadableError."""
         body, key = line.body, (line.client, line.broker)
         if "topics" not in body:
             return None
@@ -166,7 +166,7 @@ SentRecord = tuple[str, Number | None]
 
 
 class Produced:
-    """The records that producers have sent, and which are acknowledged. With `may_repeat`, their values may repeat."""
+    """The records that producers have sent, and their acknowledgements. With `may_repeat`, values may repeat."""
 
     def __init__(self, *, may_repeat: bool = True) -> None:
         self.may_repeat = may_repeat
@@ -177,7 +177,7 @@ class Produced:
 
     @property
     def copies(self) -> int:
-        """At most how many copies logs hold: one for each resent, not refused, record without sequence number."""
+        """The largest number of copies in logs: one for each unrefused resend of a record without sequence number."""
         return sum(max(0, attempts - self._sent[value]) for value, attempts in self._attempts.items())
 
     def refused(self, records: Sequence[SentRecord]) -> None:

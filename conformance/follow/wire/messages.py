@@ -87,7 +87,7 @@ class Happening:
 
 
 def is_wire(path: Path, content: bytes | None = None) -> bool:
-    """Whether a file is a wire recording: its first line, apart from faults of brokers, is a message or a client's."""
+    """Whether a file is a wire recording: after any faults, its first line is a message or comes from a client."""
     for number, line in lines_of(path, content):
         try:
             keys = parsed(line)

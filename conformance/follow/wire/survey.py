@@ -2,8 +2,8 @@
 
 A recording in which several partitions are written to is refused with a UsageError.
 
-Metadata responses name the topics, their ids and replicas. Without them, Produce requests show the partition, or else
-the followers' fetches.
+Metadata responses name the topics, their ids and replicas. Without Metadata responses, the Produce requests show the
+partition or, without these requests, the fetches do.
 
 A shutdown is not the end of the recording if anything shows that the cluster continues after it: a producer that writes
 or gets an answer, a client that reads, a fault, a broker that registers, or a broker that keeps sending heartbeats.
@@ -12,9 +12,9 @@ Then the shutdown is a fault like any other.
 With `auto.leader.rebalance.enable`, the controller elects the preferred leader, the first of the assignment, from time
 to time (ReplicationControlManager.maybeBalancePartitionLeaders). No message requests this.
 
-A broker may lag behind: within a leader epoch replicas are only added, because a change that removes a replica begins a
-new epoch (PartitionChangeBuilder). So a set of replicas from an older epoch, or a smaller set in the same epoch, is not
-news.
+A broker may lag behind, and then shows former replicas. Within a leader epoch replicas are only added, because a change
+that removes a replica begins a new epoch (PartitionChangeBuilder). So a set of replicas from an older epoch, or a
+smaller set in the same epoch, is not news.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Assignments:
         self.requests.append((number, replicas))
 
     def join(self, other: Assignments) -> None:
-        """Add `other`: what the messages show that name the partition's topic by id instead of by name."""
+        """Add `other`: the replicas and requests in messages that name the partition's topic by id, not by name."""
         self.shown = sorted(self.shown + other.shown)
         self.requests = sorted(self.requests + other.requests, key=lambda request: request[0])
 
@@ -95,7 +95,7 @@ class Assignments:
         return max(named)[1] if named else None
 
     def unasked(self) -> dict[int, list[Replicas | None]]:
-        """For each change of replicas that no request explains: the line that shows the former replicas, and the
+        """For each change of replicas that no request explains: the line that shows the former replicas, with the
         requests that may have caused the change. One request can add replicas, and later remove other replicas.
         """
         requests: dict[int, list[Replicas | None]] = {}
@@ -108,7 +108,7 @@ class Assignments:
         return requests
 
     def reordered(self) -> Iterator[int]:
-        """The lines that request only a new order of the same replicas, or show one that no request explains."""
+        """The lines that only request a new order of the replicas, or show a new order that no request explains."""
         for number, target in self.requests:
             current = self._current_before(number)
             if target is not None and current and set(target) == set(current) and target != current:
@@ -155,10 +155,10 @@ class Elections:
     def judge(
         self, departures: Sequence[tuple[int, int | None]], preferred_before: Callable[[int], int | None]
     ) -> None:
-        """Find the preferred elections that nobody requested, although the former leader had not departed.
+        """Find the preferred elections without a request, and without a departure of the former leader.
 
-        `departures` are lines, each with the broker that failed or was shut down there; None: an administrator
-        requests an election, or other replicas. `preferred_before` names the preferred leader before a line.
+        `departures` are lines, each with the broker that failed or was shut down there; None: an administrator requests
+        an election, or other replicas. `preferred_before` names the preferred leader before a line.
         """
         lines = [number for number, _ in departures]
         for (epoch, (before, since)), (_, (after, until)) in pairwise(sorted(self.leaders.items())):
@@ -274,7 +274,7 @@ class Partition:
     """The smallest offset at which a follower fetches."""
 
     def join(self, other: Partition) -> None:
-        """Add `other`: what the messages that name the partition's topic by id show of the partition."""
+        """Add `other`: what the recording shows of the partition in messages that name its topic by id."""
         self.replicas = _united(self.replicas, other.replicas)
         self.fetching = _united(self.fetching, other.fetching)
         self.acks |= other.acks
@@ -303,7 +303,7 @@ class Topic:
     """Some of the records that brokers answer with."""
 
     def join(self, other: Topic) -> None:
-        """Add `other`: what the messages that name the topic by id show of the topic."""
+        """Add `other`: what the recording shows of the topic in messages that name the topic by id."""
         for index, partition in other.partitions.items():
             self.partitions[index].join(partition)
 
@@ -398,10 +398,10 @@ class Survey:
         self.first_offset = partition.lowest or 0
 
     def _name(self) -> None:
-        """Join what messages that use a topic's id show to what messages that use its name show.
+        """Join what the recording shows of each topic under the topic's id and under its name.
 
-        If no message has both, the topic that is written to by name gets the id with which brokers send its records.
-        Raises UnreadableError.
+        If no message has both id and name, the topic that producers write to by name gets the id under which brokers
+        send its records. Raises UnreadableError.
         """
         by_id = {topic.topic_id: topic for topic in self.topics.values() if topic.topic_id is not None}
         for topic_id in [topic_id for topic_id in self.unnamed if topic_id in by_id or topic_id in self.internal]:

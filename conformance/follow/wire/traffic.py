@@ -93,8 +93,8 @@ class Reassignments:
         self._pending = Pending()
 
     def before(self, line: Message) -> Iterator[Observation]:
-        """The observations to insert before this line: about changes of replicas that no recorded request explains, or
-        that the model does not have."""
+        """Yield the observations to insert before this line: reassignments that no recorded request explains, and
+        changes of the order of the replicas, which the model does not have."""
         if line.number in self._reordered:
             yield unmodelled(REORDERED, line.api)
         for target in self._unasked.get(line.number, ()):
@@ -125,7 +125,7 @@ class Reassignments:
 
 
 def unmodelled(why: str, event: str) -> Observation:
-    """The remark that an `event` happens, which the model does not have; `why` names the kind of event in words."""
+    """Return a note on an event that the model does not have: `event` is its name, `why` describes it in words."""
     return {"kind": "note", "what": event, "unmodelled": why}
 
 
@@ -251,12 +251,12 @@ class Traffic:
         yield without_none(kind="fault", what=what, broker=broker, peer=peer)
 
     def sends(self, records: Sequence[SentRecord]) -> Iterator[Observation]:
-        """The observations that a producer sends these records; none for a record that is sent again."""
+        """Yield an observation of each record that a producer sends; none for a record that it sends again."""
         for value in self.records.sends(records):
             yield without_none(kind="fault", what="send", value=value, acks=self.survey.weakest_acks)
 
     def acks(self, records: list[tuple[str, int | None]]) -> Iterator[Observation]:
-        """The observations that a producer learns that records are written; none for a record already acknowledged."""
+        """Yield an observation of each acknowledgement that a producer gets; none for a record already acknowledged."""
         for value, offset in records:
             if (offset is None or offset >= self.survey.first_offset) and self.records.acks(value, offset):
                 news = None if offset is None or self._is_shown(value, offset) else offset
@@ -466,10 +466,10 @@ class Traffic:
                     yield from self._applied(line.broker, before, view, partition)
 
     def _applied(self, broker: int, before: Shown | None, view: View, partition: Any) -> Iterator[Observation]:
-        """The observation that a broker has applied the state that it showed `before`, if it now shows another, `view`.
+        """Yield the observation that a broker has applied its earlier state `before`, if it now shows `view` instead.
 
-        With KRaft, one thread takes the images of the metadata one after the other: it shows an image to clients, and
-        then the partitions apply it (BrokerMetadataPublisher.onMetadataUpdate).
+        With KRaft, one thread takes the metadata images in order: it shows an image to clients, and the partitions
+        apply it, before the thread takes the next image (BrokerMetadataPublisher.onMetadataUpdate).
         """
         offline = numbers(partition, "offline_replicas") if "offline_replicas" in partition else ()
         shown = replace(view, isr=tuple(sorted(view.isr))), frozenset(offline)
@@ -518,7 +518,7 @@ def _shown(broker: int | None, view: View) -> Observation:
 
 
 def _waits_until(line: Message) -> float | None:
-    """The earliest time at which a broker without records for this fetch answers it; None: the request does not say."""
+    """Return when a fetch's `max_wait` ends; without records, the broker answers no earlier. None: no wait is known."""
     wait: Any = line.body.get("max_wait")
     is_told = isinstance(wait, int | float) and wait >= 0 and line.body.get("min_bytes", 0) != 0
     return line.t + float(wait) if is_told else None

@@ -5,8 +5,9 @@ In:  heartbeats and requests of brokers in the network; registrations, ends of s
 Out: the metadata log (replication_control.py): a message to every running broker for each record.
 
 A record that the controller writes is committed at once, so a fail-over to another controller loses no record. A broker
-may also lead partitions outside of this cluster; a broker that leads any partition shuts down in two steps. Source:
-fact sheet, sections 4.5 to 4.9; Kafka: ClusterControlManager, QuorumController, BrokerHeartbeatManager.
+may also lead partitions that are not simulated. A broker that leads any partition leaves the ISR when it shuts down,
+and stops once the active brokers have read this in the log. Source: fact sheet, sections 4.5 to 4.9; Kafka:
+ClusterControlManager, QuorumController, BrokerHeartbeatManager.
 """
 
 from __future__ import annotations
@@ -94,7 +95,7 @@ class QuorumController:
 
     @property
     def shutdown_offsets(self) -> tuple[int, ...]:
-        """For each broker, the metadata log's end when its controlled shutdown began; -1 if it does not shut down."""
+        """For each broker: the end of the metadata log when the broker's shutdown began; -1 without a shutdown."""
         return tuple(self._states[each].shutdown_offset for each in self._brokers)
 
     @property
@@ -110,8 +111,8 @@ class QuorumController:
     # Requests of brokers
 
     def receive(self, message: Message) -> None:
-        """Handle AlterPartition, a heartbeat, or the report of a directory. A request from a process other than the
-        broker's registered process changes nothing (STALE_BROKER_EPOCH)."""
+        """Handle a broker's request: AlterPartition, a heartbeat, or AssignReplicasToDirs. A request from a process
+        that is not the broker's registered process changes nothing (STALE_BROKER_EPOCH)."""
         broker, process, request = message.source, message.source_process, message.payload
         assert isinstance(broker, int), f"{message}: this is a defect of the cluster"
         is_known = process == self.image.brokers[broker].broker_epoch
@@ -126,7 +127,7 @@ class QuorumController:
             self.replication.take_directory(broker)
 
     def _take_heartbeat(self, broker: int, request: BrokerHeartbeatRequest) -> bool:
-        """Unfence the broker, or let it shut down; returns whether it may stop. Kafka: calculateNextBrokerState."""
+        """Unfence the broker, or advance its shutdown; return whether it may stop. Kafka: calculateNextBrokerState."""
         registered = self.image.brokers[broker]
         state = self._states[broker]
         state.metadata_offset, state.last_contact, state.has_session = request.metadata_offset, self._clock.now, True
@@ -158,7 +159,7 @@ class QuorumController:
         return self.image.partition.leader == broker or broker in self._lead_others
 
     def give_other_leaderships(self, broker: int, *, leads: bool) -> None:
-        """Note whether the broker leads partitions outside of this cluster; a controlled shutdown moves these first."""
+        """Note whether the broker leads partitions that are not simulated; a controlled shutdown moves them first."""
         (self._lead_others.add if leads else self._lead_others.discard)(broker)
 
     # Life of brokers
@@ -172,10 +173,10 @@ class QuorumController:
             )
 
     def register(self, broker: int, *, was_clean: bool = False) -> None:
-        """Register a broker process that has started. With KIP-966, the broker leaves ISR and ELR unless its earlier
-        process shut down cleanly (`was_clean`). After a clean shutdown, or before KIP-966, it leaves only the ISR, as
-        if it were fenced first; in releases that do not notice a quick restart (RESTART_BEFORE_FENCING), it leaves
-        neither. Kafka: registerBroker. Errors: as for `must_accept`."""
+        """Register a new process of a broker; the broker is fenced, and has a new session. With KIP-966, the broker
+        leaves ISR and ELR unless it was registered and shut down cleanly (`was_clean`). Otherwise, it leaves only the
+        ISR, as if it had been fenced; with RESTART_BEFORE_FENCING (the controller does not notice a quick restart), it
+        leaves neither. Kafka: registerBroker. Errors: as for `must_accept`."""
         self.must_accept(broker)
         if self._switches.ELR and not (was_clean and self.image.brokers[broker].is_registered):
             self.replication.distrust(broker)
@@ -186,12 +187,12 @@ class QuorumController:
 
     @property
     def fences_at_registration(self) -> bool:
-        """Whether the registration of a broker that is not fenced fences the broker first (KAFKA-18106)."""
+        """Whether a broker that registers again without having been fenced leaves the ISR (KAFKA-18106)."""
         return not self._switches.RESTART_BEFORE_FENCING
 
     def unregister(self, broker: int) -> None:
-        """An administrator unregisters a broker that is gone for good. Kafka: unregisterBroker. Errors: `ClusterError`
-        if it is not registered.
+        """Remove the registration of a broker that is gone for good, as an administrator asks. Kafka: unregisterBroker.
+        Errors: `ClusterError` if the broker is not registered.
         """
         if not self.image.brokers[broker].is_registered:
             raise ClusterError(f"broker {broker} is not registered; name a registered one")
@@ -219,8 +220,8 @@ class QuorumController:
         self._fence(broker)
 
     def fail_over(self) -> None:
-        """Another controller becomes active. It gives a session to every unfenced broker; up to 4.0, also to every
-        fenced broker. It does not know the offsets for which controlled shutdowns wait. Kafka:
+        """Let another controller become active. It starts a new session of every unfenced broker; up to 4.0, also of
+        every fenced broker. It does not know the log offsets for which controlled shutdowns wait. Kafka:
         ClusterControlManager.activate.
         """
         for broker, registered in enumerate(self.image.brokers):
@@ -235,15 +236,15 @@ class QuorumController:
         self._log.write_broker(broker, replace(self.image.brokers[broker], is_fenced=True))
 
     def _end_session(self, broker: int) -> None:
-        """Note that the session of a broker has ended, which also ends its controlled shutdown."""
+        """Note that a broker's session has ended, and that its controlled shutdown no longer waits for an offset."""
         self._states[broker].has_session, self._states[broker].shutdown_offset = False, NEVER
 
     # Elections that an administrator, or a driver, asks for
 
     def elect(self, kind: Election, candidate: int) -> None:
-        """Hold an election. A preferred election elects the first replica; an unclean election, the first active
-        replica; a fail-over fences the leader, and elects the first replica that can lead. Errors: `ClusterError` if
-        the candidate does not win the election."""
+        """Hold an election that `candidate` has to win. A preferred election prefers the first replica; an unclean
+        election may take the first active replica; a fail-over fences the leader, and elects the first replica that can
+        lead. Errors: `ClusterError` if `candidate` does not win, or if `kind` does not fit the present leader."""
         leader = self.image.partition.leader
         if kind is Election.FAIL_OVER:
             if leader is None or leader == candidate:

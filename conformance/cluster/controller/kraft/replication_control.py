@@ -134,8 +134,8 @@ class PartitionChange:
         return None if is_same else replace(after, partition_epoch=before.partition_epoch + 1)
 
     def _elr(self) -> frozenset[int]:
-        """The new ELR: members of the former ISR or ELR, even if they are no longer replicas, stay eligible until the
-        ISR has `min_isr` members. Kafka: maybePopulateTargetElr."""
+        """Return the new ELR: empty once the ISR has `min_isr` members; before that, all former members of ISR or ELR
+        that are not in the ISR now, even former replicas, but no broker in `unclean`. Kafka: maybePopulateTargetElr."""
         if not self.knows_elr:
             return self.partition.elr
         if len(self.target_isr) >= self.min_isr:
@@ -147,10 +147,10 @@ class PartitionChange:
         return trusted - self.target_isr
 
     def _elected(self, elr: frozenset[int]) -> tuple[int | None, bool]:
-        """Return the new leader (None if no broker can lead), and whether this leader may lack records. The new leader
-        is the first candidate that can lead, in this order: in a preferred election, the first replica; the present
-        leader; the replicas in assignment order (all these only if `_is_valid`); the last known leader, if ISR and ELR
-        are empty; in an unclean election, the first active replica."""
+        """Return the new leader (None if no broker can lead), and whether this leader may lack records. The candidates,
+        in order: in a preferred election, the first replica; the present leader; the replicas in assignment order. Of
+        these, only those for which `_is_valid` holds can lead. Otherwise: the last known leader, if ISR and ELR are
+        empty; in an unclean election, the first active replica."""
         order, leader = self.target.replicas, self.partition.leader
         if self.election is Election.PREFERRED and self._is_valid(order[0], elr):
             return order[0], False
@@ -168,27 +168,27 @@ class PartitionChange:
         return None, False
 
     def _may_last_known_leader_lead(self, last: int, elr: frozenset[int]) -> bool:
-        """Whether the last known leader may be elected: only while ISR and ELR are empty; up to 4.0 even if it is not
-        active (KAFKA-19522). Kafka: canElectLastKnownLeader."""
+        """Whether the last known leader may be elected: if ISR and ELR are empty; from 4.1 on (KAFKA-19522), only if
+        this broker is active as well. Kafka: canElectLastKnownLeader."""
         if not self.knows_elr or (self.switches.LAST_KNOWN_LEADER_IS_ACTIVE and not self.may_lead(last)):
             return False
         return not (elr or self.target_isr) or (self.bug is Bug.LAST_KNOWN_LEADER_TOO_EARLY and self.may_lead(last))
 
     def _is_valid(self, replica: int, elr: Iterable[int]) -> bool:
-        """Whether a broker is in the ISR (in the ELR, if the ISR is empty), and is active. `may_lead`, which can raise
-        an error, is called only for a broker in that set. Kafka: isValidNewLeader."""
+        """Whether a replica is active, and is in the ISR or, if the ISR is empty, in `elr`. For other replicas,
+        `may_lead` is not called, because it raises an error for an unassigned broker. Kafka: isValidNewLeader."""
         return (replica in self.target_isr or (not self.target_isr and replica in elr)) and self.may_lead(replica)
 
     def _starts_an_epoch(self) -> bool:
-        """Whether a leader that stays enters a new epoch. Yes if a replica is removed; before 3.6, also if a member
-        leaves the ISR. Kafka: triggerLeaderEpochBumpIfNeeded."""
+        """Whether a leader that stays enters a new epoch: if the change removes a replica or, before 3.6, a member of
+        the ISR. Kafka: triggerLeaderEpochBumpIfNeeded."""
         if not set(self.partition.replicas) <= set(self.target.replicas):
             return self.bug is not Bug.REMOVAL_KEEPS_LEADER_EPOCH
         return self.switches.EPOCH_BUMP_ON_SHRINK and not self.partition.isr <= self.target_isr
 
     def _last_known_leader(self, leader: int | None, isr: frozenset[int]) -> int | None:
-        """The last known leader after the change: the leader that the partition had before it had none; None while a
-        broker leads. Kafka: maybeUpdateLastKnownLeader."""
+        """Return the last known leader after the change: None while a broker leads; if the change removes the leader
+        and empties the ISR, that leader; otherwise the value before. Kafka: maybeUpdateLastKnownLeader."""
         before = self.partition
         if not self.knows_elr:
             return before.last_known_leader
@@ -222,9 +222,9 @@ def error_for(
 def _is_eligible(
     broker: int, broker_epoch: int | None, image: MetadataImage, switches: Switches, bug: Bug | None
 ) -> bool:
-    """Whether a broker may be in the ISR: it is active (KIP-841), and `broker_epoch`, the epoch of the process that has
-    fetched, is that of the registered process, or is unknown to the leader (KIP-903).
-    """
+    """Whether a broker may be in the ISR: it is active (KIP-841), and its process that fetched from the leader is its
+    registered process (KIP-903). `broker_epoch` is the epoch of that process; None (the leader does not know it)
+    passes."""
     registered, check = image.brokers[broker], switches.BROKER_STATE_CHECK
     if check >= BrokerStateCheck.FENCED and not registered.is_active:
         return bug is Bug.FENCED_BROKER_ELIGIBLE
@@ -252,10 +252,10 @@ def assignment_of(partition: PartitionRegistration) -> Assignment:
 
 
 def begun(present: Assignment, wanted: tuple[int, ...]) -> Assignment:
-    """The assignment with which a reassignment to the wanted replicas begins. Kafka: changePartitionReassignment.
+    """Return the assignment when a reassignment to `wanted` begins. Kafka: changePartitionReassignment.
 
-    If the new reassignment adds (or removes) no replica, `adding` (or `removing`) stays that of an unfinished
-    reassignment: a replica can then be in both sets.
+    If the new reassignment adds no replica, `adding` keeps its value from an unfinished reassignment; `removing` does
+    the same if no replica is removed. A replica can then be in both sets.
     """
     removing = frozenset(present.replicas) - frozenset(wanted)
     adding = frozenset(wanted) - frozenset(present.replicas)
@@ -263,9 +263,9 @@ def begun(present: Assignment, wanted: tuple[int, ...]) -> Assignment:
 
 
 def is_complete(assignment: Assignment, isr: frozenset[int], switches: Switches, bug: Bug | None) -> bool:
-    """Whether a reassignment is complete: `isr` has all added replicas and all replicas that stay. Exceptions: up to
-    3.7, the added replicas are enough (KAFKA-15665); since 4.3, they are enough if at most as many replicas are removed
-    as added (KAFKA-19975). Kafka: maybeCompleteReassignment."""
+    """Whether a reassignment is complete: `isr` has every replica that is assigned after the reassignment. Up to 3.7,
+    the added replicas are enough (KAFKA-15665); since 4.3, they are enough unless the reassignment removes more
+    replicas than it adds (KAFKA-19975). Kafka: maybeCompleteReassignment."""
     kept, target = isr - assignment.removing, frozenset(assignment.target)
     if not (assignment.adding or assignment.removing) or not kept or not target:
         return False
@@ -302,8 +302,8 @@ class ReplicationControl:
 
     @property
     def effective_min_isr(self) -> int:
-        """min.insync.replicas as used for the ELR: at most the number of replicas of the topic's partition 0, counting
-        those that a reassignment adds or removes. Kafka: getTopicEffectiveMinIsr."""
+        """min.insync.replicas as used for the ELR: at most the number of replicas of the topic's partition 0, including
+        replicas that a reassignment adds or removes. Kafka: getTopicEffectiveMinIsr."""
         of_itself = len(self.partition.replicas)
         first = self._settings.replicas_of_partition_0
         if first is None or self._switches.MIN_ISR_OF_OWN_REPLICAS:
@@ -323,9 +323,9 @@ class ReplicationControl:
             self.write(self.change(removed=broker, unclean=frozenset({broker})))
 
     def unregister(self, broker: int) -> None:
-        """A broker is unregistered: it leaves the ISR. It stays in the ELR, although Kafka's comment says that it
-        leaves the ELR as well. Kafka: handleBrokerUnregistered.
-        """
+        """Remove from the ISR a broker that an administrator unregisters. The broker stays in the ELR, although a
+        comment in Kafka's code says that it leaves the ELR (as with UNREGISTERED_LEAVES_ELR). Kafka:
+        handleBrokerUnregistered."""
         if broker in self.partition.isr | self.partition.elr:
             scrapped = frozenset({broker}) if self._switches.UNREGISTERED_LEAVES_ELR else frozenset()
             self.write(self.change(removed=broker, unclean=scrapped))
@@ -345,8 +345,8 @@ class ReplicationControl:
     # Proposals of leaders
 
     def alter_partition(self, sender: int, request: AlterIsrRequest) -> AlterIsrResponse:
-        """Adopt a proposed ISR, which may complete a reassignment; or refuse the ISR. If the reassignment removes the
-        leader, the answer says only that the leader has changed. Kafka: ReplicationControlManager.alterPartition."""
+        """Adopt or refuse a proposed ISR; return the answer to the leader. The new ISR may complete a reassignment; if
+        this removes the leader, the answer is NEW_LEADER_ELECTED. Kafka: ReplicationControlManager.alterPartition."""
         error = error_for(sender, request, self._log.now, self._switches, self._bug)
         if error is not Errors.NONE:
             return AlterIsrResponse(error)
@@ -387,12 +387,12 @@ class ReplicationControl:
             self._write_min_insync_replicas(least)
 
     def write_cluster_min_insync_replicas(self) -> None:
-        """Set min.insync.replicas of the cluster. The value does not matter: the topic keeps a value of its own."""
+        """Set min.insync.replicas of the cluster: the topic keeps its own value, but the ELR becomes empty."""
         self._write_min_insync_replicas(self._log.now.min_insync_replicas)
 
     def _write_min_insync_replicas(self, least: int) -> None:
-        """Write the value together with ClearElrRecord: the ELR becomes empty, and the last known leader is forgotten.
-        Kafka: ConfigurationControlManager, ReplicationControlManager.replay(ClearElrRecord).
+        """Record `least` as min.insync.replicas together with ClearElrRecord, which empties the ELR and forgets the
+        last known leader. Kafka: ConfigurationControlManager, ReplicationControlManager.replay(ClearElrRecord).
         """
         cleared = before = self.partition
         if self._bug is not Bug.NEW_MINIMUM_KEEPS_ELR:
@@ -402,7 +402,7 @@ class ReplicationControl:
         self._log.write_min_insync_replicas(least, cleared)
 
     def write(self, record: PartitionRegistration | None) -> None:
-        """Append a record of the partition; None: nothing changes."""
+        """Append a record of the partition to the metadata log; do nothing for None."""
         if record is not None:
             self._log.write_partition(record)
 
