@@ -1,7 +1,7 @@
-"""Which seeded bugs of the executable systems a configuration cannot show, and why.
+"""Says which seeded bugs of the executable systems a configuration cannot show, and why.
 
-A bug is a mistake at one place of the system. It cannot show if the configuration, or the direction of the comparison
-(replay or follow), never leads to that place. A bug that is not named here may show: walks and runs are random.
+A bug is a mistake at one place of a system. It cannot be seen if the configuration, or the direction of the comparison
+(replay or follow), never leads to that place, or if the model allows its effect. Other bugs are seen only by chance.
 """
 
 from __future__ import annotations
@@ -210,7 +210,7 @@ def unmet(bug: AnyBug, configuration: Any) -> Need | None:
 
 
 def told(model: str, configuration: Any, never: Mapping[AnyBug, str], direction: str) -> list[str]:
-    """Lines that list the bugs that cannot show, by unmet need, or under "never in `direction`" if in `never`."""
+    """Lines that list the bugs that cannot show, by reason: an unmet need, or "never in `direction`" if in `never`."""
     bugs: list[AnyBug] = list(BUGS[model])
     by_reason: dict[str, list[AnyBug]] = {}
     for bug in bugs:

@@ -22,8 +22,8 @@ FORMS = {
 
 
 def main() -> int:
-    """Run `isrcheck` and return its exit code. If the first word is neither in COMMANDS nor in FORMS, isrcheck/cli.py
-    reads the command line."""
+    """Run `isrcheck` and return its exit code. If the first word is neither a command (COMMANDS) nor a shortcut
+    (FORMS), isrcheck/cli.py reads the command line."""
     name = sys.argv[1] if len(sys.argv) > 1 else ""
     if name in FORMS:
         name = FORMS[name][0]

@@ -25,8 +25,8 @@ HEIGHT = 640
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Trace(ReadableTrace):
-    """A path of a model (an initial state and steps), and the verdict on a property: at the end of the path or, if the
-    path ends in a `loop`, on the endless behaviour.
+    """A path of a model (an initial state and steps), and the verdict on a property: on the path or, if the path
+    ends in a `loop`, on the endless behaviour that repeats the loop.
 
     `certified` is the same trace in the form that `isrcheck.traces` and `isrcheck.conformance` use.
     """
@@ -55,7 +55,7 @@ class Trace(ReadableTrace):
 
 
 def trace(path: str | os.PathLike[str], model: str | os.PathLike[str] | None = None) -> Trace:
-    """Read the trace in a file, and certify it. `model`, for a trace of your own model: the model's file, which is run.
+    """Read and certify the trace in a file. For a trace of your own model, `model` is the model's file, which is run.
 
     Raises UsageError if the file is not a trace, or if the model does not confirm the trace.
     """

@@ -73,15 +73,15 @@ def check(
     names the generation if a model has several. `bound` limits the search to behaviours of at most this many steps;
     without it, the search covers the whole state space. Every other keyword sets a configuration entry, as in
     `check("kafka", protocol="2.1", replicas=3, acks="all")`; `settings` does the same for entries whose names cannot be
-    keywords, such as {"min.insync.replicas": 2}. `swaps` maps actions to the protocols whose versions replace them.
+    keywords, such as {"min.insync.replicas": 2}. `swaps` maps an action to the protocol whose version of it is used.
 
     `engine` is "local" (the explorer), "z3" (bounded model checking) or "all" (both, which must agree); the last two
-    need a bound. `prove` looks for proofs for any depth. `count_all` counts all violating states. Without `deadlock`,
-    states without a step are not reported. `symmetry` visits one state of each group of equivalent states, for every
-    domain whose elements are alike. Without `reduction` every state is visited; otherwise the explorer clears values
-    that no later step reads, and uses the model's declared symmetries, unless `prove` or `count_all` needs every state.
-    `seconds`, `memory` (such as "8G") and `threads` limit the search. `out` is a folder for trace files; without it
-    none are written. `progress` prints the progress on stderr.
+    need a bound. `prove` looks for proofs for any depth. `count_all` counts all violating states. With
+    `deadlock=False`, states in which no step is enabled are not reported. `symmetry` visits one state of each group of
+    states that differ only in the names of equivalent elements, such as replicas. `reduction=False` visits every state;
+    otherwise the explorer clears values that no later step reads, and uses the model's declared symmetries, unless
+    `prove` or `count_all` needs every state. `seconds`, `memory` (such as "8G") and `threads` limit the search. `out`
+    is a folder for trace files; without it none are written. `progress` prints the progress on stderr.
 
     Raises UsageError for bad input, and KeyboardInterrupt when the search is interrupted.
     """

@@ -60,7 +60,7 @@ def script(shell: str) -> str:
 
 
 def _command_parser(name: str, form: str = "") -> Parser:
-    """Return the parser of the command `name`, or of its `form`, and set what completes each option's value."""
+    """Return the parser of the command `name` or its `form`, with shtab's completion of files, folders and models."""
     import shtab
 
     command = importlib.import_module(f"{COMMANDS[name][0]}.cli")

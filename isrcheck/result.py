@@ -82,9 +82,9 @@ class Result(Outcome[Run]):
 
     @property
     def exit_code(self) -> int:
-        """The exit code of `check` for this result: 12 if a property that must always hold is violated, or else 11
-        if there is a deadlock, or else 13 if a possibility or liveness property is violated; 0 if nothing is violated,
-        10 for UNREACHABLE, 3 for UNDECIDED."""
+        """The exit code of `check` for this result, the first that applies: 12 if a property that must always hold is
+        violated, 11 for a deadlock, 13 if a possibility or liveness property is violated, 10 for UNREACHABLE, 3 if a
+        property is undecided or unproved, 0 if nothing is violated."""
         return exit_code(self.run.word, strict=False, found=self.run.verdicts)
 
     @property

@@ -1,10 +1,10 @@
 """Tests of a system against a model, with Hypothesis; docs/api.md shows how to use it. Needs `isrcheck[testing]`.
 
-Strategies make configurations of a model, walks through it, and walks with a verdict on a property; they shrink
+Strategies draw configurations of a model, walks through the model, and walks with a verdict on a property; they shrink
 towards the default configuration, and towards few steps. A `RuleBasedStateMachine` with one rule for each action runs a
-model and a system side by side, whose driver is a `System` (`begin`, `take`, `observe`): after each step, the observed
-state of the system has to equal that of the model, and the watched properties have to hold. `find` runs a machine and
-returns the shrunk failure; `must_agree` also saves it as a trace, as does the machine's `TestCase` in a test run.
+model and a system side by side. A `System` (`begin`, `take`, `observe`) drives the system: after each step, the
+observed state has to equal the state of the model, and the watched properties have to hold. `find` runs a machine and
+returns the shrunk failure; `must_agree`, and the machine's `TestCase` in a test run, also save the failure as a trace.
 """
 
 from __future__ import annotations
@@ -251,7 +251,7 @@ class ModelAndSystem(RuleBasedStateMachine):
         return replace(self.trace, states=(*self.trace.states, after), steps=(*self.trace.steps, step))
 
     def take(self, step: Step) -> None:
-        """Take one step in the model and in the system. The run fails if the system refuses the step or fails in it."""
+        """Take one step in model and system. The run fails if the system refuses the step or raises an error."""
         self.trace = self.longer(step.action_index)[step]
         self.possible = {}
         try:

@@ -40,8 +40,8 @@ class FairGroup:
 def groups_of(instance: Instance, prop: Property) -> tuple[FairGroup, ...]:
     """Return the groups of steps to which a behaviour must be fair before it can violate a liveness property.
 
-    The groups are those of the fairness that the property declares or, if it declares none, that the protocol's actions
-    declare. Raises UsageError if there are too many groups.
+    The groups come from the fairness that the property declares or, if it declares nothing about fairness, from the
+    fairness that the protocol's actions declare. Raises UsageError if there are too many groups.
     """
     declared = of_actions(instance) if prop.fair is None else prop.fair
     groups = (group for fairness in declared for group in _groups(instance, fairness))

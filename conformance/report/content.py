@@ -166,7 +166,7 @@ def is_replayed(instance: Instance) -> bool:
 
 
 def search_of(history: History) -> str:
-    """Return the `check` command that finds the failure of `history`; without a bound for a liveness property."""
+    """Return the `check` command that finds the failure of `history`; it has no bound if it must search every state."""
     kind = next(prop.kind for prop in history.instance.properties if prop.name == history.property_name)
     return _command(history, None if kind in WHOLE else history.depth)
 

@@ -139,7 +139,7 @@ def _switches(arguments: argparse.Namespace) -> Switches:
 
 
 def _is_any_address(host: str) -> bool:
-    """Whether an address stands for all addresses of the machine, also in other spellings: "0" and "" are 0.0.0.0."""
+    """Whether an address stands for all addresses of the machine, in any spelling: "0" and "" also mean 0.0.0.0."""
     try:
         return ipaddress.ip_address(socket.gethostbyname(host)).is_unspecified
     except OSError:  # an IPv6 address, or not a host: the listener reports which

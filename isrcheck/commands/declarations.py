@@ -1,6 +1,6 @@
 """How a command is declared: its subcommands and its options are values; the parser is derived from them.
 
-The words of a command line become the values of its options, or a UsageError of one line with a cure.
+The words of a command line become the values of its options; for a wrong word, a one-line UsageError says what to do.
 """
 
 from __future__ import annotations

@@ -33,5 +33,5 @@ INTERRUPTED = 130
 
 
 class UndecidedError(Exception):
-    """Raised if an engine stopped working during a search, as when Spark's process dies: what the engine has found
-    counts, and the rest is undecided. The command ends with the exit code UNDECIDED."""
+    """Raised if an engine stopped working during a search, as when Spark's process dies. What the engine found before
+    remains valid; other properties are undecided. The command ends with the exit code UNDECIDED."""

@@ -1,8 +1,8 @@
 """A command as a program: its version, its start, its streams, Ctrl-C, its errors and its end.
 
-Ctrl-C ends a command with one line, from the start of the command on. While `run` imports the command's code, which
-takes a second, Ctrl-C ends the process immediately, because no work has begun. Before `run` has set this up, Ctrl-C
-prints a traceback, so this module imports almost nothing at its top: its functions import what they need.
+Ctrl-C ends a command with a message of one line. While `run` imports the command's code, which takes a second, Ctrl-C
+ends the process immediately, because no work has begun. Until `run` has installed its signal handler, Ctrl-C prints a
+traceback, so this module imports almost nothing at its top: its functions import what they need.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def run(name: str, module: str) -> int:
 
 
 def _quiet(hook: Callable[[Any], object]) -> Callable[[Any], object]:
-    """Wrap Python's hook for exceptions raised in callbacks from C, so that it does not print KeyboardInterrupt."""
+    """Wrap `hook`, which prints the exceptions raised in callbacks from C, so that it leaves KeyboardInterrupt out."""
 
     def tell(unraisable: Any) -> None:
         if isinstance(unraisable.exc_value, Exception):

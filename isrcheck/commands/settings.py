@@ -1,8 +1,8 @@
 """Builds an instance from a command line: a model's name, its protocol, and a value for each of its entries.
 
-The parsed arguments (`ModelArguments`) of a command become an `Instance`, and an instance becomes the words that
-configure it. Every entry of a model's configuration is an option (`--replicas 3`), or is set by name (`--set
-NAME=VALUE`, `--switch NAME=on`).
+The parsed arguments (`ModelArguments`) of a command become an `Instance`; conversely, an instance becomes the words of
+a command line that configure it. An entry of a model's configuration has its own option (`--replicas 3`), or is set by
+name (`--set NAME=VALUE`, `--switch NAME=on`).
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ def instance_of(arguments: ModelArguments) -> Instance:
 
 
 def protocol_of(arguments: ModelArguments, named: str | None) -> str | None:
-    """Return the protocol that `--protocol` names, or else `named`, which the model's name contains. Raises UsageError
-    if the two differ."""
+    """Return the protocol from `--protocol`, or else `named`, the protocol that the model's name contains, if any.
+    Raises UsageError if the two protocols differ."""
     if named is not None and arguments.protocol is not None and named != arguments.protocol:
         what = f"{arguments.target} already fixes the protocol ({named})"
         raise UsageError(f"{what}; leave --protocol {arguments.protocol} out")

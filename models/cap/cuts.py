@@ -2,16 +2,16 @@
 
 One partition on a few brokers, a controller, and two clients, which write and read. A cut puts every broker and client
 on the controller's side or on the other side; nothing passes between the sides until the network heals. A leader that
-is cut off from the controller does not know that it was replaced: it goes on, and commits what its whole ISR has.
+is cut off from the controller does not know that it was replaced: it still commits entries that its whole ISR has.
 
-What a client reads is the log from its start to the high watermark, of the leader or, with FOLLOWER_READS (KIP-392),
-of a follower. A consumer that keeps its position would wait where this reader finds fewer records than before.
+A read returns a log from its start to the high watermark: the leader's log or, with FOLLOWER_READS (KIP-392), a
+follower's. Where such a read returns fewer records than before, a real consumer, which keeps its position, would wait.
 A read is one step, so it is linearizable if it has every record that was acknowledged before, and every record that
 anybody has read before. Kafka: ReplicaManager.appendRecords and fetchMessages, Partition.maybeIncrementLeaderHW,
 PartitionStateMachine, KIP-392.
 
-Left out: messages in flight, which the other models have; here a follower fetches and confirms an entry in one
-step with its leader, and the controller tells everybody on its side at once. Brokers do not fail.
+Left out: messages in flight, which the other models have; here a follower fetches an entry and confirms it to its
+leader in one step, and the controller tells everybody on its side at once. Brokers do not fail.
 """
 
 from enum import IntEnum
@@ -226,7 +226,7 @@ def client_writes(s, client: Client, broker: Replica):
 
 @action
 def client_writes_in_vain(s, client: Client, broker: Replica):
-    """With acks=0, a client that the cut separates from the leader regards a record as written once it has sent it."""
+    """With acks=0, a client cut off from the leader sends a record, which is lost but counts as written."""
     require(s.acks == Acks.ZERO)
     require(s.next_record < s.records)
     require(s.controller_leader == broker)
@@ -241,7 +241,7 @@ def client_writes_in_vain(s, client: Client, broker: Replica):
 
 @action(fair="follower")
 def follower_fetches(s, leader: Replica, follower: Replica):
-    """The follower drops entries that the leader lacks, appends the leader's next one, and takes its high watermark."""
+    """The follower cuts its log where the leader's differs, appends the next entry, and takes the high watermark."""
     require(follows(s, follower, leader))
     require(
         common_end(s, leader, follower) < s.log_end_offset[leader]
@@ -368,7 +368,7 @@ def broker_learns_leader(s, broker: Replica):
 
 @action
 def client_reads(s, client: Client, broker: Replica):
-    """A client reads a broker's records below its high watermark: with FOLLOWER_READS any broker's, else a leader's."""
+    """A client reads the records below a broker's high watermark: a leader's or, with FOLLOWER_READS, any broker's."""
     require(reaches(s, client, broker))
     require(s.leads[broker] or s.FOLLOWER_READS)
     s.misses_acknowledged = any(s.is_acknowledged[r] and not is_shown(s, broker, r) for r in range(s.records))
@@ -425,7 +425,7 @@ def monotonic_reads(s):
 
 
 def waits(s, r):
-    """Record `r` waits for its acknowledgement; no cut separates its leader from a member of the ISR, or the client."""
+    """Record `r` awaits its acknowledgement; no cut separates the leader from the client or from an ISR member."""
     return (
         s.acks == Acks.ALL
         and s.written_to[r] != NONE
@@ -447,7 +447,7 @@ def some_request_waits(s):
 
 @leads_to(when=some_request_waits)
 def requests_are_answered(s):
-    """A leader that no cut separates from its ISR and the client eventually acknowledges the client's write."""
+    """A client's write is eventually answered if no cut separates the leader from its ISR or from the client."""
     return not some_request_waits(s)
 
 

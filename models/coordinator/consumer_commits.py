@@ -185,10 +185,10 @@ def poll_returns(s):
 
 @action
 def consumer_commits(s):
-    """auto.commit.interval.ms is over: the position is committed.
+    """The consumer commits its position, because auto.commit.interval.ms is over.
 
-    The classic consumer commits in poll(), before it collects records. The background thread of the new consumer took
-    the position whenever the interval was over; since KAFKA-18641, poll() tells the thread when to take the position.
+    The classic consumer commits in poll(), before it collects records. The new consumer's background thread took the
+    position even in the middle of poll(); since the repair of KAFKA-18641, poll() tells the thread when to take it.
     """
     require(s.position != NONE)
     require(s.COMMITS_AT_ANY_TIME or (s.is_polling and s.position == s.returned_offset))

@@ -8,12 +8,12 @@ an event in its queue, some time later; the new leader loads the state from its 
 
 Kafka: CoordinatorRuntime, CoordinatorPartitionWriter, CoordinatorLoaderImpl (KIP-848, KIP-932).
 
-Left out: the replication itself, which the model `kafka` has. Here every replica stays in the ISR, so that each of them
-may be elected, and holds what is committed; in one step, a follower cuts its log where the leader's log differs.
+Left out: the replication itself, which the model `kafka` has. Here every replica stays in the ISR, so every replica has
+all committed records and may be elected; in one step, a follower cuts its log where the leader's log differs.
 Also left out: several groups of a partition; transactional offset commits; an operation whose records do not fit into
-one batch and go into several (non-atomic writes); read operations; expiry and compaction; an operation that fails
-after it has changed the state (its own callback reverts that); errors of an append other than NOT_LEADER_OR_FOLLOWER;
-an unloading that fails (KAFKA-20115); a client that repeats a failed request (that is another write).
+one batch and go into several (non-atomic writes); read operations; expiry and compaction; an operation that fails after
+it has changed the state (the operation's callback reverts the change); errors of an append other than
+NOT_LEADER_OR_FOLLOWER; an unloading that fails (KAFKA-20115). A client that repeats a failed request makes a new write.
 """
 
 import sys
@@ -192,7 +192,7 @@ def take_write(s, broker, kind):
 
 @action
 def coordinator_handles_commit(s, broker: Replica):
-    """OffsetCommit or WriteShareGroupState: its record is replayed, changing the state, and joins the open batch."""
+    """The coordinator replays the record of an OffsetCommit or WriteShareGroupState, and adds it to the open batch."""
     require(s.is_active[broker])
     require(s.next_write < s.writes)
     take_write(s, broker, Kind.COMMIT)
@@ -200,7 +200,7 @@ def coordinator_handles_commit(s, broker: Replica):
 
 @action
 def coordinator_handles_member(s, broker: Replica):
-    """ConsumerGroupHeartbeat, while the group is a consumer group in memory: a MEMBER record joins the open batch."""
+    """The coordinator handles a ConsumerGroupHeartbeat of a consumer group: a MEMBER record joins the open batch."""
     require(s.service == Service.GROUP)
     require(s.is_active[broker])
     require(s.next_write < s.writes)
@@ -212,8 +212,8 @@ def coordinator_handles_member(s, broker: Replica):
 def coordinator_converts_group(s, broker: Replica):
     """The consumer group becomes a classic group. The records of all members are large, so they need their own batch.
 
-    The state in memory is changed first, and the records are not replayed. With KAFKA-20845 the empty batch that is
-    allocated for them is flushed, which fails and reverts the state to the last written offset; the records then join
+    The state in memory is changed first, without a replay of the records. With KAFKA-20845, the empty batch allocated
+    for the records is flushed; the flush fails and reverts the state to the last written offset, but the records join
     another batch. Kafka: GroupMetadataManager.convertToClassicGroup, CoordinatorRuntime.append (KAFKA-19760).
     """
     require(s.service == Service.GROUP)
@@ -261,7 +261,7 @@ def append_batch(s, broker):
 
 
 def revert_batch(s, broker):
-    """A flush has failed: its writes are answered FAILED and undone. Kafka: CoordinatorContext.failCurrentBatch."""
+    """After a failed flush, the batch's writes are undone and answered FAILED (CoordinatorContext.failCurrentBatch)."""
     for write in range(s.writes):
         if s.batch[broker][write]:
             s.answer[write] = Answer.FAILED
@@ -322,7 +322,7 @@ def coordinator_unloads(s, broker: Replica):
 
 @action
 def coordinator_loads(s, broker: Replica):
-    """The coordinator of the leader replays the whole log, and begins to listen. Kafka: CoordinatorLoaderImpl.load."""
+    """The leader's coordinator replays the log and then listens to the high watermark (CoordinatorLoaderImpl.load)."""
     require(s.leads[broker])
     require(not s.is_active[broker])
     s.is_active[broker] = True
@@ -392,7 +392,7 @@ def diverges(s, follower, offset):
 
 @action
 def follower_truncates(s, follower: Replica):
-    """The follower cuts its log where the leader's log differs. No coordinator hears that its high watermark falls."""
+    """The follower cuts its log where the leader's differs. Coordinators do not hear that its high watermark falls."""
     require(follows_the_leader(s, follower))
     require(any(diverges(s, follower, offset) for offset in range(s.writes)))
     for offset in range(s.writes):
@@ -405,7 +405,7 @@ def follower_truncates(s, follower: Replica):
 
 
 def tell_high_watermark(s, broker):
-    """A coordinator that listens notes the high watermark of `broker`, in place of a value that it has not handled yet.
+    """If the coordinator of `broker` listens, it notes the broker's high watermark, replacing a value not yet handled.
 
     Kafka: CoordinatorRuntime.HighWatermarkListener.onHighWatermarkUpdated.
     """

@@ -49,8 +49,8 @@ def has_stale_epoch(s, partition):
 
 
 def accepts_new_batch(s, partition):
-    """The producer may send a new batch to `partition`, of which no batch waits to be sent again or is unfinished in an
-    older epoch, and no sequence is unresolved. Kafka: RecordAccumulator.shouldStopDrainBatchesForPartition."""
+    """A new batch may be sent to `partition`: no batch waits there for a retry, no unfinished batch has an older epoch,
+    and no sequence is unresolved after a time-out. Kafka: RecordAccumulator.shouldStopDrainBatchesForPartition."""
     return (
         s.next_batch < s.batches
         and in_flight(s, partition) < s.max_in_flight_requests_per_connection
@@ -124,8 +124,8 @@ def producer_retries(s, batch: Batch):
     """The producer sends a batch again, to the same partition and with the same numbers.
 
     The producer waits until no later batch is in flight: on one connection, requests arrive in order. An idempotent
-    producer sends the earliest batch first (RecordAccumulator.insertInSequenceOrder). If a former request of the batch
-    is still late, the former request is lost, and so are the late requests that followed it on its connection.
+    producer sends the earliest batch first (RecordAccumulator.insertInSequenceOrder). A late request of this batch
+    (left on a closed connection) is lost, and so are late requests of the partition's later batches.
     """
     require(s.batch_state[batch] == BatchState.WAITING)
     require(in_flight(s, s.batch_partition[batch]) < s.max_in_flight_requests_per_connection)
@@ -154,7 +154,7 @@ def receives(s, batch, answer):
 
 @action(shows="batch {batch}")
 def producer_receives_success(s, batch: Batch):
-    """The callback reports success. Kafka: TransactionManager.handleCompletedBatch."""
+    """The producer receives success, and reports it by the callback. Kafka: TransactionManager.handleCompletedBatch."""
     require(receives(s, batch, Request.SUCCESS))
     partition = s.batch_partition[batch]
     s.request[batch] = Request.NONE
@@ -165,7 +165,7 @@ def producer_receives_success(s, batch: Batch):
 
 @action(shows="batch {batch}")
 def producer_receives_error(s, batch: Batch):
-    """The broker has rejected the request: the producer retries the batch, or fails or refuses it (`after_error`)."""
+    """The broker rejected the request: the producer retries the batch, or it is FAILED or REFUSED (`after_error`)."""
     require(receives(s, batch, Request.NOT_LEADER))
     s.request[batch] = Request.NONE
     s.batch_state[batch] = after_error(s, batch)
@@ -182,8 +182,8 @@ def was_renumbered(s, batch):
 
 
 def waits_for_others(s, batch):
-    """After OUT_OF_ORDER_SEQUENCE_NUMBER, the producer assumes that an earlier batch can still close the gap. Up to 2.4
-    it never does while a sequence number of the partition is unresolved. Kafka: TransactionManager.canRetry."""
+    """After OUT_OF_ORDER_SEQUENCE_NUMBER, the producer waits for an earlier batch to close the gap. Up to 2.4, it never
+    waits while a sequence number of the partition is unresolved. Kafka: TransactionManager.canRetry."""
     partition = s.batch_partition[batch]
     if s.unresolved_sequence[partition] == NONE:
         return was_renumbered(s, batch) or not is_next(s, batch)
@@ -192,11 +192,11 @@ def waits_for_others(s, batch):
 
 @action(shows="batch {batch}")
 def producer_receives_out_of_order(s, batch: Batch):
-    """OUT_OF_ORDER_SEQUENCE_NUMBER: the batch waits for an earlier batch, or nothing can fill the gap.
+    """The producer receives OUT_OF_ORDER_SEQUENCE_NUMBER: an earlier batch can still close the gap, or nothing can.
 
-    Since 2.5 (KIP-360), a gap makes the producer renumber the unfinished batches of the partition in a new epoch and
-    send them again, also those that may be in the log. Up to 2.4 the batch is refused, and the producer takes a new id.
-    Kafka: TransactionManager.canRetry, handleFailedBatch.
+    If an earlier batch can, this batch waits to be sent again. Otherwise, since 2.5 (KIP-360), the producer renumbers
+    the partition's unfinished batches in a new epoch and sends them again, even if they may be in the log. Up to 2.4,
+    the batch is refused, and the producer takes a new id. Kafka: TransactionManager.canRetry, handleFailedBatch.
     """
     require(receives(s, batch, Request.OUT_OF_ORDER_SEQUENCE))
     require(has_old_id(s, batch) or waits_for_others(s, batch) or s.epoch_bumps_left > 0)
@@ -212,10 +212,10 @@ def producer_receives_out_of_order(s, batch: Batch):
 
 @action(shows="batch {batch}")
 def producer_receives_unknown_producer_id(s, batch: Batch):
-    """UNKNOWN_PRODUCER_ID (1.0 to 2.4): the partition does not know the producer, and the sequence number is not 0.
+    """A producer that the partition does not know gets UNKNOWN_PRODUCER_ID for a sequence number above 0 (1.0 to 2.4).
 
-    If the log start is above the last acknowledged offset, records were deleted: the producer numbers its batches anew,
-    from 0. Otherwise data was lost: the batch is refused, and the producer takes a new id.
+    If the log start is above the last acknowledged offset, records were deleted: the producer numbers its batches from
+    0 again. Otherwise data was lost: the batch is refused, and the producer takes a new id.
     """
     require(receives(s, batch, Request.UNKNOWN_PRODUCER_ID))
     partition = s.batch_partition[batch]
@@ -252,11 +252,11 @@ def producer_receives_error_past_deadline(s, batch: Batch):
 
 @action(shows="batch {batch}")
 def producer_gives_up(s, batch: Batch):
-    """delivery.timeout.ms is over for a batch that waits to be sent again, and the callback reports a time-out.
+    """The producer gives up a batch that waits for a retry: after delivery.timeout.ms, the callback reports a time-out.
 
-    Up to 2.0, request.timeout.ms limits this wait (ProducerBatch.maybeExpire). The batch is the earliest unfinished one
-    of its partition, because the time of later batches began later. Whether the batch is in the log is unknown: its
-    sequence number is unresolved (TransactionManager.markSequenceUnresolved).
+    Up to 2.0, request.timeout.ms limits this wait (ProducerBatch.maybeExpire). The batch is the earliest unfinished
+    batch of its partition, because later batches have later deadlines. Whether the batch is in the log is unknown, so
+    its sequence number becomes unresolved (TransactionManager.markSequenceUnresolved).
     """
     require(s.delivery_timeouts_left > 0)
     require(s.batch_state[batch] == BatchState.WAITING)
@@ -300,9 +300,9 @@ def producer_reuses_buffer(s, batch: FreedBatch, later: Batch):
 
 @action(shows="of {partition}")
 def producer_resolves_sequence(s, partition: Partition):
-    """A sequence is resolved once no batch of the partition is unfinished. If a later batch was acknowledged, there is
-    no gap; otherwise the producer takes a new epoch (up to 2.4: a new id). Kafka:
-    TransactionManager.maybeResolveSequences."""
+    """The producer resolves the sequence number of a batch that timed out, once no batch of the partition is
+    unfinished. If a later batch was acknowledged, there is no gap; otherwise the producer takes a new epoch (up to 2.4:
+    a new id). Kafka: TransactionManager.maybeResolveSequences."""
     require(s.unresolved_sequence[partition] != NONE)
     require(not has_unfinished(s, partition))
     is_resolved = s.next_sequence[partition] == s.last_acked_sequence[partition] + 1
@@ -315,8 +315,8 @@ def producer_resolves_sequence(s, partition: Partition):
 
 @action
 def producer_restarts(s):
-    """The producer restarts: a new session with a new producer id, which knows no unfinished batches. Requests of these
-    batches may still arrive."""
+    """The producer restarts: it begins a session with a new producer id, and forgets its unfinished batches. Requests
+    of these batches may still arrive."""
     require(s.session < s.restarts)
     s.producer_id += 1
     begin_session(s)
@@ -326,8 +326,8 @@ def producer_restarts(s):
 def producer_restarts_with_the_same_id(s, block: OverlappingBlock):
     """A new session gets the former session's id: the broker's new block of ids begins with the former block's last id.
 
-    A broker refuses a block that begins below the last id that it has; up to 4.2, it accepts a block that begins with
-    that id (KAFKA-20031). No controller is known to send such a block. Kafka: RPCProducerIdManager.sanityCheckResponse.
+    Up to 4.2, a broker accepts this block (KAFKA-20031): it refuses only blocks that begin below the former last id. No
+    controller is known to send such an overlapping block. Kafka: RPCProducerIdManager.sanityCheckResponse.
     """
     require(s.OVERLAPPING_BLOCK_TAKEN)
     require(s.overlapping_blocks_left[block] > 0)
@@ -393,7 +393,7 @@ def is_known_duplicate(s, batch):
 
 
 def accepts_from_unknown(s, partition, sequence):
-    """From a producer that it does not know, the leader of `partition` accepts `sequence` as the first number."""
+    """The leader of `partition` accepts `sequence` as the first sequence number of a producer that it does not know."""
     return (
         sequence == 0
         or s.UNKNOWN_PID_POLICY == UnknownProducer.ACCEPT
@@ -402,13 +402,13 @@ def accepts_from_unknown(s, partition, sequence):
 
 
 def last_known(s, batch):
-    """The offset of the last batch that the leader knows of the producer id in the request of `batch`, or NONE."""
+    """The offset of the last remembered batch with the producer id that the request of `batch` carries, or NONE."""
     return last_offset_of(s, s.batch_partition[batch], s.batch_producer_id[sent_content(s, batch)])
 
 
 def is_in_sequence(s, batch, last):
-    """The sequence number of `batch` is acceptable: after the batch at offset `last`, or (`last` is NONE) from a
-    producer that the leader does not know. Kafka: ProducerAppendInfo.checkProducerEpoch, checkSequence."""
+    """The sequence number of `batch` is acceptable: it follows the batch at offset `last` or, if `last` equals NONE,
+    the leader accepts it from an unknown producer. Kafka: ProducerAppendInfo.checkProducerEpoch, checkSequence."""
     partition = s.batch_partition[batch]
     if last == NONE:
         return accepts_from_unknown(s, partition, sent_sequence(s, batch))
@@ -417,8 +417,8 @@ def is_in_sequence(s, batch, last):
 
 @action(shows="batch {batch}")
 def broker_appends(s, batch: Batch):
-    """The leader appends the batch. With acks=all it answers once the in-sync replicas have it: until then, losing the
-    record is the same as losing the request."""
+    """The leader appends the batch. With acks=all, it answers once the in-sync replicas have the batch; a record that
+    is lost before then is modelled as a lost request."""
     require(arrives(s, batch))
     require(not is_known_duplicate(s, batch))
     require(not is_idempotent(s) or is_in_sequence(s, batch, last_known(s, batch)))
@@ -515,9 +515,9 @@ def connection_is_lost_past_deadline(s, batch: Batch):
 
 @action(shows="of {partition}")
 def last_record_is_lost(s, partition: Partition):
-    """A fail-over to a replica that lacks the last record: with acks=0 or 1, or in an unclean election.
+    """A replica that lacks the last record becomes the leader: with acks=0 or 1, or in an unclean election.
 
-    What the new leader knows of producers follows from its log.
+    The new leader knows only those batches of producers that are in its log.
     """
     require(s.lossy_failovers_left > 0)
     require(s.acks != Acks.ALL or s.unclean_leader_election_enable == Truth.TRUE)
@@ -536,9 +536,9 @@ def last_record_is_lost(s, partition: Partition):
 
 @action(shows="of {partition}")
 def producers_are_forgotten(s, partition: Partition):
-    """producer.id.expiration.ms is over; or, up to 2.4, retention has deleted the producer's records (KAFKA-7190).
+    """The leader forgets all producers, after producer.id.expiration.ms or because retention deleted their records.
 
-    Deleted records stay in the model's log: a reader may have read them.
+    Retention does this up to 2.4 (KAFKA-7190). Deleted records stay in the model's log: a reader may have read them.
     """
     require(s.forgotten_producers_left > 0)
     require(s.forgotten_before[partition] < s.log_end_offset[partition])
@@ -548,7 +548,7 @@ def producers_are_forgotten(s, partition: Partition):
 
 @action(shows="of {partition}")
 def producers_are_reloaded(s, partition: Partition):
-    """The partition is led by a broker that has restarted: its snapshot has only the last batch of each producer."""
+    """A restarted broker leads the partition: from its snapshot, it knows only the last batch of each producer."""
     require(s.reloaded_producers_left > 0)
     require(s.reloaded_before[partition] < s.log_end_offset[partition])
     s.reloaded_producers_left -= 1

@@ -29,7 +29,7 @@ def nothing_was_promised(s):
 
 
 def application_may_give_up(s):
-    """Nothing was promised, or the application never resends a record of which it does not know if it was delivered."""
+    """Nothing was promised, or the application never resends a record, even if the record may be undelivered."""
     return nothing_was_promised(s) or s.application_resends == Resend.NEVER
 
 
@@ -40,8 +40,8 @@ def duplicates_are_not_recognised(s):
 
 
 def order_is_not_kept(s):
-    """A partition has lost a record or forgotten its producers; or, without idempotence, a retry may be appended after
-    later batches (several are in flight), or a request that is no longer retried may arrive after later requests."""
+    """A partition has lost a record or forgotten its producers; or, without idempotence, a batch may be appended after
+    later batches, because several requests are in flight, or because a late request is no longer retried."""
     return (
         data_was_given_up(s)
         or s.forgotten_producers_left < s.forgotten_producers
@@ -166,7 +166,7 @@ def is_first_copy(s, partition, offset):
 
 @always(permitted=order_is_not_kept)
 def order_preserved(s):
-    """In each partition, the batches of one session first appear in the order in which they were sent."""
+    """In each partition, the first copies of the batches of one session are in the order in which they were sent."""
     return not any(
         s.log_batch[partition][later] < s.log_batch[partition][offset]
         and session_of(s, partition, later) == session_of(s, partition, offset)

@@ -8,12 +8,12 @@ id: there is no transactional.id.
 Requests of one connection are handled, and answered, in their order; each partition has a leader, and a connection, of
 its own. If a connection breaks, its requests are late or lost; if a batch is sent again, its late request is lost.
 
-Left out: replication (`kafka` models it: here one fault, with a budget, takes the last record of a partition away, with
-acks=all only in an unclean election); transactions; batches of several records; partitions that are added; errors that
-are not retried; a finite number of retries; a batch that times out while its request is in flight (no error has come),
-and the late answer to it; several batches whose deadline has passed when the loss of their connection is handled. What
-the client does after a sequence error follows TransactionManager.canRetry, bumpIdempotentProducerEpoch and
-Sender.completeBatch.
+Left out: replication, which `kafka` models (here, a fault with a budget removes the last record of a partition; with
+acks=all, only an unclean election does so); transactions; batches of several records; partitions that are added; errors
+that are not retried; a finite number of retries; a batch that times out while its request is in flight (only the reuse
+of its buffer is modelled), and the late answer to that request; several batches whose deadline has passed when the loss
+of their connection is handled. What the client does after a sequence error follows TransactionManager.canRetry,
+bumpIdempotentProducerEpoch and Sender.completeBatch.
 """
 
 from enum import IntEnum
@@ -41,7 +41,7 @@ from isrcheck.models.language import (
 class Retries(IntEnum):
     """`retries`: none (the default up to 2.0), or as many as fit into delivery.timeout.ms (2147483647, since 2.1).
 
-    A finite number is left out: then, a batch fails, and its sequence number is neither taken back nor unresolved.
+    With a finite number (left out), a failed batch's sequence number is neither reused nor marked as unresolved.
     """
 
     NONE = 0
@@ -65,7 +65,7 @@ class Partitioner(Spelled):
 
 
 class Resend(Spelled):
-    """Which records the application sends again: none, or those whose delivery it does not know."""
+    """Which records the application sends again: none, or those that it does not know to be delivered."""
 
     NEVER = 0
     UNKNOWN = 1
@@ -74,8 +74,8 @@ class Resend(Spelled):
 class UnknownProducer(IntEnum):
     """UNKNOWN_PID_POLICY: which sequence number a partition accepts from a producer that it does not know.
 
-    OUT_OF_ORDER (0.11): 0, else OUT_OF_ORDER_SEQUENCE_NUMBER; REJECT (1.0): 0, else UNKNOWN_PRODUCER_ID; ACCEPT (2.5,
-    KIP-360): any; ACCEPT_UNLESS_EMPTY (4.5, KAFKA-15591): any, but 0 in an empty log.
+    OUT_OF_ORDER (0.11) and REJECT (1.0): only 0; the errors are OUT_OF_ORDER_SEQUENCE_NUMBER and UNKNOWN_PRODUCER_ID.
+    ACCEPT (2.5, KIP-360): any. ACCEPT_UNLESS_EMPTY (4.5, KAFKA-15591): any, but only 0 in an empty log.
     """
 
     OUT_OF_ORDER = 0
@@ -87,9 +87,9 @@ class UnknownProducer(IntEnum):
 class BatchState(IntEnum):
     """A batch, as the producer sees it: not sent yet, a request is under way, waiting to be sent again, or done.
 
-    DELIVERED: the callback reported success, or acks=0. FAILED: it reported a time-out or an error, or the producer
-    restarted, and the application does not know what became of the record. REFUSED: it reported a sequence error
-    (OutOfOrderSequenceException, or UnknownProducerIdException, which extends it).
+    DELIVERED: the callback reported success, or acks=0. FAILED: the callback reported a time-out or an error, or the
+    producer restarted; the application does not know what became of the record. REFUSED: the callback reported a
+    sequence error (OutOfOrderSequenceException, or UnknownProducerIdException, which extends it).
     """
 
     NEW = 0
@@ -461,10 +461,10 @@ def close_up(s, batch):
 
 
 def can_be_overdue(s, batch):
-    """delivery.timeout.ms may be over for this batch when its error is handled; then later batches get new numbers.
+    """delivery.timeout.ms may be over when an error of this batch is handled, so that later batches get new numbers.
 
-    The batch is the earliest unfinished one of its partition, as the time of later batches began later. Without
-    idempotence, or with KAFKA-14397 repaired, this is never true: `producer_gives_up` after the error is the same.
+    The batch is the earliest unfinished batch of its partition, because later batches have later deadlines. This is
+    never true without idempotence, or with KAFKA-14397 repaired: then `producer_gives_up` models the time-out.
     """
     return (
         s.OVERDUE_ERROR_RENUMBERS

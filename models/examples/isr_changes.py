@@ -6,8 +6,8 @@ controller's partition epoch, which counts the changes; all that matters here is
 
 KAFKA-12751 is the switch EQUAL_EPOCH_IS_IGNORED: the leader ignores an answer whose epoch it has already. If the
 controller has the requested ISR already, it does not raise the epoch, so the request stays pending for ever, and the
-ISR never changes again. Here, the leader learns of its own change by another way before the answer; that stands for
-whatever lets a real leader ask for the ISR that the controller has.
+ISR never changes again. Here, the leader learns of its own change in another way before the answer arrives;
+this represents every way in which a real leader can ask for an ISR that the controller has already.
 
 Left out: records and offsets, elections, and a controller that changes the ISR by itself.
 """

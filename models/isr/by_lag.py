@@ -1,14 +1,14 @@
 """Who leaves the ISR, in a model with a clock: whoever lacks many records (0.8), or is behind for long (0.9 on).
 
 A leader and one follower; nobody else is in the ISR. A tick is the time between two fetches of the follower.
-Each fetch takes at most `fetch_size` records, and tells the leader how far the follower's log went before it. The
-leader looks every `check_ticks` whether the follower is to leave the ISR; a fetch at the log's end lets it rejoin.
+Each fetch takes at most `fetch_size` records, and tells the leader where the follower's log ended before it. Every
+`check_ticks` ticks the leader checks whether the follower must leave; a fetch at the leader's log end lets it rejoin.
 
-`replica.lag.max.messages` (0.8) counts what the follower lacks: bursts remove a follower that is never late, and its
-next fetch lets it rejoin. `replica.lag.time.max.ms` (alone since 0.9) counts the time since the follower last had
-everything that the leader had when it fetched: with a limit of two ticks or more a burst does not matter, and a
-follower that is too slow leaves and stays out. Kafka: Replica.updateFetchState, Partition.getOutOfSyncReplicas,
-maybeExpandIsr; KAFKA-1546.
+`replica.lag.max.messages` (0.8) limits how many records the follower lacks: a burst of writes removes a follower that
+is never late, and its next fetch lets it rejoin. `replica.lag.time.max.ms` (the only limit since 0.9) limits the time
+since the follower last caught up. It counts as caught up at the time of a fetch if, at the next fetch, it has all the
+records that the leader had then. With a limit of two ticks or more, a burst does not matter, and a follower that is too
+slow leaves and stays out. Kafka: Replica.updateFetchState, Partition.getOutOfSyncReplicas, maybeExpandIsr; KAFKA-1546.
 
 Left out: a second follower, with which the high watermark can be lower than the end of the leader's log, so that a
 follower rejoins earlier; the time that a change of the ISR takes.
@@ -98,7 +98,7 @@ def producer_writes(s, count: Written):
 
 @action
 def follower_fetches(s):
-    """The leader learns where the follower's log ends, and if it has all that the leader had at the previous fetch."""
+    """The follower fetches, which tells the leader its log end. If the follower lacks no record, it rejoins the ISR."""
     require(not s.has_fetched)
     require(not s.has_stopped)
     s.has_fetched = True

@@ -1,19 +1,19 @@
 """How brokers hear of a changed ISR where leaders write it to ZooKeeper (0.9 to 2.6), in a model with a clock.
 
-One partition. Its leader writes the ISR to ZooKeeper, by a conditional write, and notes that it has news. Every 2.5
-seconds a thread of the leader's broker checks whether to notify the controller: if the ISR has not changed for five
-seconds, or no notification was sent for a minute (KAFKA-2406, KAFKA-2722), it writes one to ZooKeeper. The
-controller, which watches, reads the ISR again, sends it to all brokers (UpdateMetadata), and deletes the notification.
-A controller can fail between any two of these steps. Its successor first deletes all notifications, then reads the ISR
-and sends it.
+There is one partition. Its leader writes the ISR to ZooKeeper, by a conditional write, and notes that this change is
+unreported. Every 2.5 seconds a thread of the leader's broker checks whether to report changes: if the ISR has not
+changed for five seconds, or no notification was sent for a minute (KAFKA-2406, KAFKA-2722), the thread writes a
+notification to ZooKeeper. The controller watches for notifications: it reads the ISR again, sends it to all brokers
+(UpdateMetadata), and deletes the notification. A controller can fail between any two of these steps. Its successor
+first deletes all notifications, then reads the ISR and sends it.
 
-A tick is 2.5 seconds. A change is somewhere between two ticks, so `n` ticks after it between `n - 1` and `n` times 2.5
-seconds have passed. What takes milliseconds takes no tick: the thread, a controller that is up, and a broker that has a
-request do what they have to do before the next tick.
+A tick is 2.5 seconds. A change happens between two ticks, so `n` ticks after a change, between `n - 1` and `n` times
+2.5 seconds have passed. What takes milliseconds takes no tick: the thread, a controller that is up, and a broker that
+has a request finish their work before the next tick.
 
 Kafka: ReplicaManager.maybePropagateIsrChanges, KafkaController.processIsrChangeNotification, onControllerFailover. Left
-out: several partitions; brokers that are slow or away; an UpdateMetadata or LeaderAndIsr request that is not the latest
-one of its broker, because a later one replaces what it says; elections, which announce the ISR as well.
+out: several partitions; brokers that are slow or away; UpdateMetadata and LeaderAndIsr requests to a
+broker before the latest such request, which replaces their content; elections, which announce the ISR as well.
 """
 
 from enum import IntEnum
@@ -117,7 +117,7 @@ def leader_changes_isr(s, follower: Follower, watched: Watched):
 
 
 def begin_to_measure(s, watched):
-    """Measure the age of this change if `watched` is 1. Any change may be watched, so its age stands for all."""
+    """Start to measure the age of this change if `watched` is 1. Each change can be watched, so all are checked."""
     if watched == 1:
         s.is_measured = True
 
@@ -130,7 +130,7 @@ def leader_gets_leader_and_isr(s):
 
 
 def is_to_be_told(s):
-    """The thread isr-change-propagation has to report: no change for five seconds, or no notification for a minute."""
+    """The thread isr-change-propagation has a change to report: it is 5 s old, or the last notification is 60 s old."""
     return s.has_news and (
         s.ticks_since_change > s.quiet_ticks
         or (s.LATEST_AFTER_A_MINUTE and s.ticks_since_notification > s.latest_ticks)
@@ -235,8 +235,8 @@ def controller_is_elected(s):
 
 @action(fair=True)
 def new_controller_prepares(s):
-    """The new controller deletes all notifications. Only the next step reads the ISR, so that no later change is missed
-    (without READS_AFTER_DELETING, this step reads the ISR, and the next step deletes)."""
+    """The new controller deletes all notifications. The next step reads the ISR, so that no change in between is
+    missed. (Without READS_AFTER_DELETING, this step reads the ISR, and the next step deletes the notifications.)"""
     require(s.controller == Controller.STARTS)
     if s.READS_AFTER_DELETING:
         s.notification = False
@@ -374,7 +374,7 @@ def every_change_is_heard(s):
 
 @sometimes(applies=lambda c: bool(c.LATEST_AFTER_A_MINUTE))
 def a_burst_is_told_after_a_minute(before, after, taken):
-    """The ISR has changed less than five seconds ago, but is reported, since a minute has passed."""
+    """A change less than five seconds old is reported, because the last notification was sent over a minute ago."""
     is_written = taken == thread_runs and before.has_news and not after.has_news
     return is_written and before.ticks_since_change <= before.quiet_ticks
 

@@ -1,5 +1,4 @@
-"""Kafka's replication of one partition, in several generations: generations.py has its `MODEL`.
+"""Kafka's replication of one partition, in several generations; generations.py assembles the model on import (`MODEL`).
 
-Importing generations.py assembles the model; the values of the switches, and the library of known failures, can be
-imported without it.
+The values of the switches, and the library of known failures, can be imported without generations.py.
 """

@@ -1,4 +1,4 @@
-"""Reads an expression about one state that a user typed, such as `s.leader == 0`.
+"""Reads an expression that a user typed about one state, such as `s.leader == 0`.
 
 The expression can use the state `s`, and the helpers, numbers, enumerations and domains that the model's files define.
 It becomes a `Function` of `s`. For an invalid expression, a LanguageError names the fault and its column.

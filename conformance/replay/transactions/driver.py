@@ -1,15 +1,15 @@
 """Replays traces of the model `transactions` on a system (a coordinator, partitions, producers), only from outside.
 
 `Acts` has a method for each action of the model, with the action's name. A method calls the application, delivers or
-loses messages, fires timers, fails nodes over, or lets replication progress; none writes a field of a node. The driver
-takes the steps of a trace; follow/recorder/transactions calls the methods at random. The driver reads the whole trace
-to know how often a client has to send a request again, because every step in which a copy arrives needs a copy. The
-driver also tries requests that the system must refuse, and checks that nothing changes.
+loses messages, fires timers, fails nodes over, or lets replication progress; no method writes a field of a node. The
+driver takes the steps of a trace; follow/recorder/transactions calls the methods at random. Each step in which a copy
+of a request arrives uses up one copy; so the driver reads the whole trace to know how many copies a client must send.
+The driver also tries requests that the system must refuse; they must change nothing that is observed.
 
-In the model, a producer learns of the outcome as soon as it is decided; if another request brought the outcome about,
-the producer learns it by sending its own request again. Kafka answers such a request with CONCURRENT_TRANSACTIONS until
-every partition has its marker and the coordinator has recorded this (TransactionCoordinator.endTransaction). So a step
-in which a producer learns of the outcome earlier cannot be replayed.
+In the model, a producer learns of the outcome of its transaction as soon as the outcome is decided. If another request
+led to the decision, the producer sends EndTxn again to learn the outcome. Kafka answers with CONCURRENT_TRANSACTIONS
+until every partition has its marker and the coordinator has recorded this (TransactionCoordinator.endTransaction). So a
+step in which the producer learns of the outcome earlier cannot be replayed.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ COMPLETE = (TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT)
 
 
 def why_nobody_answers(trace: Trace) -> str | None:
-    """Why the trace cannot be replayed: the first step in which a producer learns of an outcome before Kafka answers
-    with it. None if there is no such step."""
+    """Return why the trace cannot be replayed; None if it can. The reason is the first step in which a producer learns
+    of an outcome before Kafka would answer with this outcome."""
     handled: int | None = None
     answered: set[int] = set()
     for position, step in enumerate(trace.steps, start=1):
@@ -81,7 +81,7 @@ def why_nobody_answers(trace: Trace) -> str | None:
 
 
 def _waits_for_same(state: State, producer: int) -> bool:
-    """Whether `producer` awaits the answer to an EndTxn that has the outcome and epoch of the state's late EndTxn."""
+    """Whether `producer` awaits the answer to an EndTxn with the outcome and epoch of the late copy of an EndTxn."""
     awaited = WAITS_FOR.get(state.phase[producer])
     return bool(awaited == state.late_end_txn and state.epoch[producer] == state.late_end_txn_epoch)
 
@@ -119,7 +119,7 @@ class Acts:
         self.between_steps()
 
     def between_steps(self) -> None:
-        """Do what is no step of the model: deliver answers to producers (except answers to EndTxn), and copies of
+        """Do what has no step in the model: deliver answers to producers (except answers to EndTxn), and copies of
         records that are already in the log; replicate markers that end no transaction; forget expired producers."""
         system = self.system
         for producer in system.producers:
@@ -167,7 +167,7 @@ class Acts:
         self.system.producers[producer].end_transaction(Control.ABORT)
 
     def producer_learns_of_commit(self, producer: int) -> None:
-        """The coordinator's answer arrives; if no answer is in flight, the producer sends EndTxn again first."""
+        """Deliver the answer to EndTxn; if no answer is in flight, the producer first sends EndTxn again."""
         answer = self.answer_to(self.system.producers[producer].request)
         if answer is None:
             self.deliver_request(producer)
@@ -184,8 +184,8 @@ class Acts:
 
     def _is_known_id(self, answer: Message) -> bool:
         """Whether the coordinator knows the producer id in this answer to EndTxn; also true of an answer without an id.
-        A coordinator that fails over can forget the next id (KAFKA-20310); then an answer in flight that has this id
-        is lost."""
+        After a fail-over, the coordinator may not know the producer id that the producer was to use next (KAFKA-20310);
+        then the caller drops the answer that has this id."""
         metadata = self.system.coordinator.states.states[TRANSACTIONAL_ID]
         content = answer.payload
         ids = (metadata.producer_id, metadata.next_producer_id)
@@ -229,8 +229,8 @@ class Acts:
         self.system.write_completions()
 
     def coordinator_fails_over(self, late_markers: int = 0) -> int:
-        """The coordinator moves: at most `late_markers` of its markers stay in flight, the other ones are lost. Returns
-        how many stay."""
+        """Let the coordinator fail over. At most `late_markers` of its markers stay in flight; its other markers are
+        lost. Returns how many markers stay in flight."""
         late = 0
         if self.answers_left and any(self.marker_sent_to(leader.number) is not None for leader in self.system.leaders):
             self.answers_left -= 1
@@ -319,8 +319,8 @@ class Acts:
     leader_adds_partition = ask_coordinator
 
     def leader_verifies_transaction(self, partition: int, transaction: int) -> None:
-        """The coordinator's answer arrives at the leader; if no answer is in flight, another copy of the record first
-        makes the leader ask again."""
+        """Deliver the coordinator's answer to the leader. If no answer is in flight, first deliver a further copy of
+        the record, so that the leader asks the coordinator again."""
         for message in self.answers_to_leader(partition):
             if self.asked.get(message.in_reply_to or 0) == transaction:
                 self.system.deliver(message.number)
@@ -368,7 +368,7 @@ class Acts:
                 yield message
 
     def lose_answers_to(self, partition: int) -> None:
-        """Lose the coordinator's answers to a leader that no longer needs them, because it appends an entry."""
+        """Lose the coordinator's answers to a partition's leader, which appends an entry and no longer needs them."""
         for message in list(self.answers_to_leader(partition)):
             self.system.drop(message.number)
 
@@ -465,9 +465,9 @@ class TransactionsDriver(Acts):
     # -------------------------------------------------------------------------------------- what the model does not do
 
     def _try_what_is_refused(self) -> None:
-        """Try acts that the system must refuse, because they are no steps of the model in this state: the coordinator's
-        thread looks for complete transactions; a copy of a late marker arrives at a partition; a copy of a record
-        arrives at a partition while a different transaction is open there."""
+        """Try acts that the system must refuse, because the model has no step for them in this state: let the
+        coordinator's thread look for complete transactions; deliver a copy of a late marker; deliver a copy of a record
+        to a partition in which a different transaction is open."""
         now = State(self.trace.instance, self.trace.states[self.position])
         if not self._is_possible("coordinator_completes_transaction"):
             self.system.write_completions()
@@ -486,8 +486,8 @@ class TransactionsDriver(Acts):
                     self.system.deliver(message.number)
 
     def _refused_records(self, now: State) -> set[tuple[int, int]]:
-        """The records in flight that can neither be appended nor verified, at partitions with an open transaction: the
-        numbers of the partition and of the record's transaction."""
+        """Return the records in flight whose arrival is no step of the model in this state, at partitions with an open
+        transaction. Each record is given by the numbers of its partition and its transaction."""
         # A leader's request is answered meanwhile, if it adds nothing.
         if now.pending_state != TransactionState.NOTHING:
             return set()
@@ -525,8 +525,8 @@ class TransactionsDriver(Acts):
         self._send_copies_of_end_txn(producer)
 
     def _send_copies_of_end_txn(self, producer: int) -> None:
-        """Send as many further copies of the producer's EndTxn as become late in the trace until the producer learns of
-        the outcome or the application stops."""
+        """Send further copies of the producer's EndTxn: one for each later step in which a copy becomes late, up to the
+        step in which the producer learns of the outcome or the application stops."""
         for step in self._later():
             if step.action in ASKS_NO_MORE and step.ordinals in ((producer,), ()):
                 break
@@ -539,8 +539,8 @@ class TransactionsDriver(Acts):
         self.seen.late_end_txn = self.spare_end_txns[producer].pop(0)
 
     def coordinator_handles_late_end_txn(self) -> None:
-        """The late EndTxn arrives. If a producer awaits the answer to an equal EndTxn, that producer's EndTxn arrives
-        instead, and the late one is lost."""
+        """Deliver the late copy of an EndTxn. If a producer awaits the answer to an equal EndTxn, that producer's
+        EndTxn is delivered instead, and the late copy is lost."""
         late, self.seen.late_end_txn = self.seen.late_end_txn, None
         (content,) = [message.payload for message in self.system.messages if message.number == late]
         for number, producer in enumerate(self.system.producers):
@@ -550,13 +550,13 @@ class TransactionsDriver(Acts):
         self.system.deliver(-1 if late is None else late)
 
     def coordinator_fails_over(self, late_markers: int = 0) -> int:
-        """The coordinator moves. As many markers as the trace's state allows stay in flight; the others are lost."""
+        """Like `Acts.coordinator_fails_over`, with the limit for late markers taken from the trace's state."""
         return super().coordinator_fails_over(
             State(self.trace.instance, self.trace.states[self.position - 1]).late_markers_left
         )
 
     def marker_outlives_coordinator(self, partition: int, marker: int) -> None:
-        """The marker and a copy of it become late; the copy is delivered when the partition must refuse it."""
+        """Make the marker late; send a copy of it that is delivered when the partition must refuse the late marker."""
         self.system.disconnect(marker)
         self.system.send_markers(partition)
         super().marker_outlives_coordinator(partition, marker)
@@ -567,7 +567,7 @@ class TransactionsDriver(Acts):
         self.drop(self.copies.pop(partition, None))
 
     def leave_late(self, partition: int, marker: int) -> None:
-        """This marker becomes the partition's late marker; an earlier one is lost, and so is its copy."""
+        """Make `marker` the partition's late marker; an earlier late marker of this partition and its copy are lost."""
         self.drop(self.copies.pop(partition, None))
         super().leave_late(partition, marker)
 

@@ -1,7 +1,7 @@
 """Computes each variable of the model `transactions` from what can be observed of the executable system.
 
-A marker without an open transaction before it takes an offset in the log of Kafka and of the system, but none in the
-model; so these markers are left out.
+A marker before which no transaction is open has an offset in the logs of Kafka and of the system, but not in the
+model's log; so such markers are left out.
 """
 
 from __future__ import annotations
@@ -85,8 +85,8 @@ class Observations:
         return producer_epoch + LAST_EPOCH + 2 - self.first_epoch + (producer_id not in self.taken_at_end)
 
     def note(self, system: TransactionalCluster) -> None:
-        """Add an observation of the system. A decision that has become durable since the last observation belongs to
-        the last transaction with the producer id and epoch that the coordinator had at the last observation."""
+        """Add an observation of the system. A decision to commit or abort that has become durable since the previous
+        observation is noted for the last transaction with the producer id and epoch that the coordinator had then."""
         states = system.coordinator.states
         durable, pending = states.states[TRANSACTIONAL_ID], states.pending.get(TRANSACTIONAL_ID)
         self.taken_at_end |= {

@@ -63,7 +63,7 @@ class Groups:
         return partitions
 
     def hold(self, producer: tuple[int, int], at: At, offset: int, metadata: str | None) -> None:
-        """Keep an offset that is part of a transaction until the transaction of this producer (id, epoch) ends."""
+        """Keep an offset that this producer (id, epoch) sent as part of a transaction, until the transaction ends."""
         self._held.setdefault(producer, {})[at] = offset, metadata
 
     def release(self, producer: tuple[int, int], control: Control) -> None:
@@ -151,11 +151,11 @@ class Moves(Protocol):
     """The part of `Pump` (pump.py) that `Backend` needs."""
 
     def run(self) -> None:
-        """Do in the cluster what is due by now."""
+        """Bring the cluster up to date: deliver messages, and fire the timers that are due."""
 
 
 class Backend:
-    """The cluster as the brokers' listeners use it: it answers requests of clients."""
+    """The listeners' access to the cluster: passes clients' requests to brokers, and returns the brokers' answers."""
 
     def __init__(self, cluster: Cluster, pump: Moves, topic: str, tell: Tell) -> None:
         self.cluster = cluster

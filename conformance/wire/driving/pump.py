@@ -1,8 +1,8 @@
 """Drives a cluster in real time: messages, timers, the controller, the transaction coordinator.
 
-Messages arrive immediately, in the order in which they were sent. The controller gives up a broker that is down or
-frozen for longer than the session timeout. If this broker was the leader, the controller elects the first live member
-of the ISR. If no member is live, the partition has no leader, unless unclean elections are enabled.
+Messages arrive immediately, in the order in which they were sent. If a broker is down or frozen for longer than the
+session timeout, the controller removes it from the ISR; if this broker was the leader, the controller elects the first
+live member of the ISR. If no member is live, the partition has no leader, unless unclean elections are enabled.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Pump:
         self._answers_to_lose += 1
 
     def run(self) -> None:
-        """Do in the cluster what is due by now: deliver messages, fire timers, end the sessions of absent brokers."""
+        """Bring the cluster up to date: deliver messages, fire due timers, and end the sessions of absent brokers."""
         cluster = self._cluster
         cluster.advance(max(0, int((self.now() - self._began) * 1000) - cluster.now))
         self._fire_timers()
@@ -98,8 +98,8 @@ class Pump:
                 return
 
     def _deliver(self, message: Message) -> bool:
-        """Deliver a message or lose it, and return True; return False if the destination is frozen, or if an earlier
-        delivery of this round has removed the message."""
+        """Deliver a message, or lose it if `lose_answer` asked for that, and return True. Return False if the
+        destination is frozen, or if an earlier delivery of this round has removed the message."""
         destination = message.destination
         if message not in self._cluster.messages():
             return False
@@ -115,7 +115,7 @@ class Pump:
         return True
 
     def _give_up_on_absent_brokers(self) -> None:
-        """Let the controller give up the brokers whose session has ended."""
+        """For each broker whose session has ended, let the controller shrink the ISR or elect a new leader."""
         for broker in self._cluster.brokers:
             if self._cluster.is_running(broker):
                 self._away_since.pop(broker, None)

@@ -86,7 +86,7 @@ def batch_of(data: bytes | None) -> Batch:
 
 
 def bytes_of(records: Sequence[Record], most: int) -> bytes:
-    """The bytes of the batches with these records: at least one batch, and further ones up to about `most` bytes.
+    """The bytes of the batches with these records: the first batch, and further batches up to `most` bytes in all.
 
     A batch whose last records were truncated is left out: Kafka would have removed the whole batch (records.py).
     """
@@ -113,8 +113,8 @@ def _batches(records: Sequence[Record]) -> Iterator[bytes]:
 
 
 def _bytes_of_batch(first: Record, count: int) -> bytes | None:
-    """The bytes of the batch that begins with the record `first`, and of which the log still holds `count` records;
-    None if the batch has more records."""
+    """The bytes of the batch that begins with the record `first`; None if the log no longer holds all records of this
+    batch. `count`: how many of the batch's records the log holds."""
     payload = first.payload.encode(BYTES, "replace")
     if first.control is None and len(payload) >= HEADER.size and payload[MAGIC_AT] == MAGIC:
         (_, length, _), (last,) = START.unpack_from(payload), struct.unpack_from(">i", payload, 23)

@@ -1,9 +1,9 @@
 """Requests and responses as frames: the supported APIs, their versions, and their bytes.
 
-If a version of an API changes what clients may do, the server has this version only from the release on that Kafka has
-it: since 0.11 there are idempotent and transactional producers (KIP-98), since 2.1 consumers ask where an epoch ends
-(KIP-320), since 2.5 clients can bump epochs (InitProducerId 3 and 4, KIP-360). In all other APIs the server also takes
-versions that are newer than the release. Records have the format of 0.11 and later (magic 2) in every release.
+What clients may do depends on the release, as in Kafka: from 0.11 on, there are idempotent and transactional producers
+(KIP-98); from 2.1 on, consumers may ask where an epoch ends (KIP-320). In no release does the server have versions 3
+and 4 of InitProducerId, with which Kafka's clients bump epochs since 2.5 (KIP-360). The server's versions of the other
+APIs may be newer than the release. Records have the format of 0.11 and later (magic 2) in every release.
 """
 
 from __future__ import annotations

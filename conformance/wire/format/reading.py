@@ -60,7 +60,7 @@ class Cursor:
         return int(value)
 
     def count(self, values: int) -> None:
-        """Called with the number of elements of a list before the list is read; subclasses may raise MalformedError."""
+        """A hook, called with the number of elements of a list before the list is read; it may raise MalformedError."""
 
     def varint(self) -> int:
         """The next unsigned integer of variable length."""
@@ -94,8 +94,8 @@ def read(schema: Any, cursor: Cursor) -> Any:
 
 @cache
 def _readers(schema: Any) -> tuple[tuple[tuple[str, Read], ...], dict[int, tuple[str, Read]], dict[str, None]]:
-    """The name of each field with a function that reads the field: first the fields without a tag, in order; second the
-    tagged fields, by tag. The third item lists the tagged fields without a default in kio, which are null if absent."""
+    """Return how to read a schema's fields: the fields without a tag, in order, each with its name and a function that
+    reads it; the tagged fields, by tag; and the tagged fields without a default in kio, which are null if absent."""
     hints = get_type_hints(schema)
     # The header's only string is never compact.
     compact = schema.__flexible__ and schema.__name__ != HEADER

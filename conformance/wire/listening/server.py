@@ -1,7 +1,7 @@
 """The listeners: one port per broker, and the connections of clients.
 
-Each connection has one request at a time, as in Kafka. A frame that is not a request closes only its own connection,
-with one line about it. A broker that is down has no listener, and a frozen broker does not answer.
+Each connection handles one request at a time, as in Kafka. If a frame is not a request, only its own connection is
+closed, and one line reports this. A broker that is down has no listener, and a frozen broker does not answer.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class Server:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        """Close every connection and every port. Raises the error that has ended the driving of the cluster, if any."""
+        """Close all connections and ports. Raises the error, if any, that ended the task that drives the cluster."""
         ticking = self.ticking
         assert ticking is not None
         ticking.cancel()
@@ -101,13 +101,13 @@ class Server:
             await ticking
 
     def advertise(self, ports: Mapping[int, int]) -> None:
-        """Send clients to the `ports` of a proxy (by broker) instead of the ports where the brokers listen."""
+        """Tell clients the `ports` of a proxy (by broker) instead of the ports on which the brokers listen."""
         self.backend.addresses = {broker: (host, ports[broker]) for broker, (host, _) in self._listening.items()}
 
     async def follow(self) -> None:
-        """Open and close ports and connections, according to the processes that run on the brokers.
+        """Open and close ports and connections as the brokers' processes start and end.
 
-        The connections of a process end with it; its port refuses new ones until another process runs.
+        When a process ends, its connections end, and its port refuses connections until the broker's next process runs.
         """
         loop = asyncio.get_running_loop()
         for broker in self.backend.cluster.brokers:

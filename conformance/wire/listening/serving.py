@@ -57,7 +57,7 @@ class Faults:
         self._tell(" ".join(words))
 
     def _elect(self, broker: int) -> None:
-        """Elect a broker: the former leader stays in the ISR if it runs."""
+        """Let the controller elect `broker` as the leader; the former leader stays in the ISR if it runs."""
         leader = self._cluster.controller_metadata().leader
         is_led = leader is not None and self._cluster.is_running(leader)
         kind = Election.PREFERRED if is_led else Election.FAIL_OVER
@@ -68,7 +68,7 @@ class Faults:
 class Address:
     """Where the brokers listen: a host, and the port of broker 0 (0: the system chooses).
 
-    `advertised` is the port of broker 0 that clients receive (0: `port`). The other brokers have the next ports.
+    `advertised`: the port of broker 0 that clients receive (0: where it listens). Other brokers have the next ports.
     """
 
     host: str

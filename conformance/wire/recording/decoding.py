@@ -1,9 +1,9 @@
 """Bodies of requests and responses, and the record batches in them, as plain values.
 
 In:  the API, its version, and a frame, which may be anything.
-Out: values for JSON, with the names of Kafka's fields (kio's schemas), and for batches with the field names of the
-     recordings of Kafka 3.9; or UndecodedError with the reason. A batch that cannot be read is one entry with the
-     reason and its size.
+Out: values for JSON. A body has the names of Kafka's fields (kio's schemas); a batch has the field names of the
+     recordings of Kafka 3.9. A batch that cannot be read becomes an entry with the reason and the size. If the body
+     cannot be read: UndecodedError with the reason.
 
 Times are seconds, as in the recordings of Kafka 3.9, and errors have names. A UUID of zeros is null.
 """

@@ -1,8 +1,8 @@
 """Finds the frames in a stream of bytes that comes in pieces of any size, and reads the fields that the proxy needs.
 
 In:  the bytes that one side of a connection sends, which may be anything.
-Out: `Piece`s, which together are exactly these bytes; complete frames among them; `Message`: the API, its version, the
-     correlation id and the client id. A response has only the correlation id; the rest comes from its request.
+Out: `Piece`s, which together are exactly these bytes; a piece may be a complete frame. `Message`s: a frame's API,
+     version, correlation id and client id. A response has only the correlation id; the rest comes from its request.
 
 Memory is bounded: a frame of more than MOST_FRAME bytes is not kept, and all frames that are incomplete at one time
 have together at most MOST_KEPT bytes. Only the fields of `Message` are read here, so that the proxy passes messages on
@@ -141,7 +141,7 @@ Broker = int | str
 
 @dataclass(frozen=True)
 class Message:
-    """A request or a response. `key`, the API's key, is None if there is no readable header, or, for a response, if its
+    """A request or a response. `key` is the API's key, or None if the header cannot be read or, for a response, if its
     request was not seen."""
 
     kind: str
@@ -199,7 +199,7 @@ class Conversation:
 
 
 def _client_of(frame: bytes) -> str | None:
-    """The client id in a request's header, or None: in all versions but 0, which has none, it is at the same place."""
+    """The client id in a request's header, or None. All versions of the header from 1 on have it at the same place."""
     at = START.size
     if len(frame) < at + CLIENT.size:
         return None

@@ -110,7 +110,7 @@ class Names:
 
 
 def script_of(trace: Trace, names: Names | None = None) -> list[str]:
-    """The lines of the script of a trace: the rules, then a comment for each step, which names rules by their lines."""
+    """The lines of the script of a trace: the rules, then comments on each step, which refer to the rules by line."""
     return _Script(trace, names or Names()).lines()
 
 
@@ -127,7 +127,7 @@ class _Script:
         return [*(f"hold {rule} after begun until released" for rule in rules), *self._comments(numbers)]
 
     def _fetches(self) -> Iterator[str]:
-        """The rules that hold each follower's fetches from each leader, even if no such fetch arrives in the trace."""
+        """Rules on fetches for each leader in the trace and each follower, even if no fetch between the two arrives."""
         steps = [step for step in self._trace.steps if step.action in LEADERS]
         first = self._names.first_broker
         for leader in sorted({self._names.brokers(step)[LEADERS[step.action]] for step in steps}):
@@ -151,7 +151,7 @@ class _Script:
             yield "# and read with a new consumer."
 
     def _act(self, step: Step, numbers: Mapping[str, int]) -> Iterator[str]:
-        """The line that says what a person types or does, so that a step happens."""
+        """The lines that say what a person types or does so that this step happens."""
         rule = self._rule(step)
         brokers = self._names.brokers(step)
         if rule is None:
@@ -174,7 +174,7 @@ class _Script:
         return [first, *others]
 
     def _rule(self, step: Step) -> str | None:
-        """The rule that holds the message whose arrival is `step`; None if in `step` no message passes the proxy."""
+        """The rule that holds the message of `step`; None if this step has no message that passes the proxy."""
         brokers, controller = self._names.brokers(step), self._names.controller
         for make, table in _TABLES.items():
             if step.action in table:

@@ -27,7 +27,7 @@ CHUNK = 64 << 10
 
 
 class Watched(asyncio.StreamReader):
-    """A stream reader that sets `ended` when its side ends or breaks, even while nothing is being read from it."""
+    """A reader of one side's stream; sets `ended` when this stream ends or breaks, even while nobody reads it."""
 
     def __init__(self, ended: asyncio.Event) -> None:
         super().__init__(limit=CHUNK, loop=asyncio.get_running_loop())
@@ -74,7 +74,7 @@ class Connection:
         self._conversation = Conversation(node)
 
     async def run(self) -> None:
-        """Pass everything on until both sides have ended, or a side is broken."""
+        """Pass everything on until both sides have ended their streams, or the connection to a side breaks."""
         pumps = [
             asyncio.create_task(self._pump("request", self._client, self._broker)),
             asyncio.create_task(self._pump("response", self._broker, self._client)),
@@ -119,8 +119,8 @@ class Connection:
             target.writer.write_eof()
 
     def _message(self, kind: str, piece: Piece) -> Message | None:
-        """The message whose frame a piece contains or begins; None for a piece in the middle of a frame that is not
-        decoded."""
+        """Return the message whose frame is in this piece. A frame that is not decoded gives an unknown message for its
+        first piece, and None for its later pieces."""
         if piece.problem is not None:
             return self._conversation.unknown(kind)
         if piece.frame is None:
@@ -233,8 +233,8 @@ async def _connect(node: Node, ended: asyncio.Event) -> Side:
 
 
 def _reason(error: OSError) -> str:
-    """The reason in an error of the operating system, without the sentence and the address that asyncio adds to the
-    reason. For an error without a number, as for a name that cannot be resolved, the error's own text is returned."""
+    """Return the operating system's reason for an error, without the sentence and the address that asyncio adds. An
+    error without a number of the operating system, as for a name that cannot be resolved, gives its own text."""
     number = error.errno or 0
     return os.strerror(number) if number > 0 else error.strerror or str(error)
 

@@ -1,8 +1,8 @@
 """Holds and delays messages by the rules of a script, and carries out commands that a person types meanwhile.
 
 In:  the text of a script, one rule a line; the names of the nodes; each message when it arrives; typed lines.
-Out: `Rule`s, or a UsageError with file and line; when a message may pass; entries of the recording: `hold`, `delay`,
-     `pass`, `release`, `held`, `dropped`, faults in the words that `conform follow` knows, and notes.
+Out: `Rule`s, or a UsageError with file and line; the moments when messages may pass; entries of the recording: `hold`,
+     `delay`, `pass`, `release`, `held`, `dropped`, faults in the words that `conform follow` knows, and notes.
 
     hold  MESSAGE [after MOMENT] until MOMENT
     delay MESSAGE by N ms [after MOMENT] [until MOMENT]
@@ -10,10 +10,10 @@ Out: `Rule`s, or a UsageError with file and line; when a message may pass; entri
     MESSAGE: [response] API [from PARTY] [to PARTY]      API: fetch, alter_partition, ..., or any
     MOMENT:  MESSAGE | begun | released                  PARTY: broker N | controller | client ID
 
-`begun` and `released` are the moments when a person types `begin LINE` and `release LINE`. A message is held
-by the first rule that fits it, then by each further rule that fits it. Later messages on its connection wait behind it,
-because the order of bytes must not change. A fault that a person types is only recorded, with the time of typing: the
-person must cause the fault, at the moment of typing.
+`begun` and `released` are the moments when a person types `begin LINE` and `release LINE`. If several rules fit a
+message, they hold it one after the other, in the order of the script. Later messages on the same connection wait behind
+this message, because the order of bytes must not change. When a person types a fault, the fault is only recorded, with
+the time of typing: the person must also cause the fault at that moment.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Party:
     client: str | None = None
 
     def is_client(self, client: str | None) -> bool:
-        """Whether the client id `client` is one of the party's node, or fits the party's own `client` (X* fits XY)."""
+        """Whether the client id `client` belongs to the party's node, or fits the party's own `client` (X* fits XY)."""
         if client is None:
             return False
         if self.client is not None:
@@ -301,8 +301,8 @@ class Holding:
             self._begin(rule)
 
     def _see(self, message: Message) -> list[_Active]:
-        """Begin the rules whose `after` names this message, and end the rules whose `until` names it. Return the rules
-        that begin now: they hold only later messages."""
+        """Begin the rules whose `after` fits this message, and end the rules whose `until` fits it, except holds that
+        have held nothing yet. Return the rules that begin now: they do not hold this message."""
         begun = []
         for each in self._rules:
             rule = each.rule

@@ -4,8 +4,8 @@ In:  entries, with frames or without. The process reads them from standard input
      only argument is the path of the file.
 Out: one line of JSON for each entry; at the first failure one line on stderr, and exit code 2.
 
-The proxy waits only when the process still has to take MOST_AHEAD bytes: memory is bounded, and no entry is left out.
-The file is complete when the input ends, even if the proxy was killed.
+The proxy waits only when this process still has to read more than MOST_AHEAD bytes, so the proxy's memory is bounded
+and no entry is left out. When the input ends, every entry that arrived is in the file, even if the proxy was killed.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class Recorder:
         self._process.stdin.write(packed(timed, frame))
 
     async def drain(self) -> None:
-        """Wait until there is room for more entries; return at once after a failed write, which ends the command."""
+        """Wait until there is room for more entries; return at once if the process has ended (see `failed`)."""
         assert self._process is not None and self._process.stdin is not None
         with suppress(OSError):
             await self._process.stdin.drain()
@@ -97,7 +97,7 @@ def packed(entry: Mapping[str, Any], frame: bytes | None) -> bytes:
 
 
 def line_of(entry: Mapping[str, Any], frame: bytes | None) -> dict[str, Any]:
-    """The line of an entry: its fields, the API's name, and the body; or why there is no body, and the frame's size."""
+    """The line of an entry: its fields, its API's name, and the decoded frame, or the reason why it is not decoded."""
     line = {name: value for name, value in entry.items() if name not in ("key", "of")}
     key, version = entry.get("key"), entry.get("version")
     if "key" in entry:

@@ -1,4 +1,4 @@
-"""The requests of clients, one function each: from kio's request to kio's response.
+"""Answers the requests of clients, with one function for each API. Message bodies are dataclasses of the library kio.
 
 In:  a broker, a request (`protocol.Request`), the backend.
 Out: the response; None if the client expects no response.

@@ -1,8 +1,8 @@
 """Requests about the cluster: ApiVersions, Metadata, FindCoordinator.
 
-A broker answers with the leader that it knows itself; so a broker that has missed an election names an old leader. The
-ISR and the list of live brokers are those of the controller: the fact sheet does not say how metadata for clients
-spreads.
+Each broker names the leader that it knows itself, so a broker that has missed an election names an old leader. The ISR
+is the controller's, and the live brokers are those that run, because the fact sheet on Kafka does not say how
+the metadata for clients reaches the brokers.
 """
 
 from __future__ import annotations

@@ -24,8 +24,8 @@ async def txn_offset_commit(backend: Backend, groups: Groups, broker: int, reque
 
 
 def _kept(backend: Backend, broker: int, request: Request, kind: str, keep: Callable[..., None]) -> Any:
-    """Pass each offset in a group's request to `keep`, if this broker is the coordinator; return the response, in the
-    dataclasses of kio whose names begin with `kind`."""
+    """Pass each offset in a group's request to `keep`, if this broker is the coordinator. Return the response, built
+    from the dataclasses of kio whose names begin with `kind`, such as OffsetCommit."""
     is_here = broker == backend.coordinator()
     code = ErrorCode.none if is_here else ErrorCode.not_coordinator
     topics = []

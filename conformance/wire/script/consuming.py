@@ -4,13 +4,13 @@ After each step of a consumer, its next fetch must ask for the position that the
 decides which follower a leader names, as if this follower were in the consumer's rack (KIP-392).
 
 The consumer of librdkafka leaves a follower after an error, after a broken connection, when another broker becomes the
-leader, and after five minutes. If it has left and the trace's consumer has not, a response names the follower again, as
-a leader does at every fetch. A response names the leader in the same way, because an error does not always move the
-consumer: librdkafka compares the leader with the broker that the consumer fetches from, not with the broker to which
-the consumer is moving. A consumer that learns of the leader during a move mistakes the move's target for the leader,
-and fetches there for ever. Sources: librdkafka 2.15, rd_kafka_fetch_preferred_replica_handle,
-rd_kafka_toppar_leader_update, rd_kafka_toppar_delegate_to_leader, and rd_kafka_toppar_broker_update, which ignores
-rktp_next_broker.
+leader, and after five minutes. If the trace's consumer still reads from the follower, the response to the next fetch
+names the follower again as preferred read replica, as Kafka's leader does at every fetch. If the trace's consumer reads
+from the leader, the response names the leader in the same way, because an error does not always move a real consumer:
+librdkafka compares the leader with the broker that the consumer fetches from, not with the broker to which the consumer
+is moving. A consumer that learns of the leader during a move mistakes the move's target for the leader, and fetches
+there for ever. Sources: librdkafka 2.15, rd_kafka_fetch_preferred_replica_handle, rd_kafka_toppar_leader_update,
+rd_kafka_toppar_delegate_to_leader, and rd_kafka_toppar_broker_update, which ignores rktp_next_broker.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ class Consuming:
             await asyncio.to_thread(self._consumers.pop().end)
 
     async def before(self, step: Step, position: int) -> None:
-        """If the next step is a consumer's fetch, wait for it, and pass on the cluster's answer. Raises ClientError."""
+        """If this step is a consumer's fetch, wait for it and send the cluster's answer. Raises ClientError."""
         if step.action in (*FETCHES, TO_FOLLOWER):
             consumer, broker, *follower = step.ordinals
             waiting = await self._fetch(consumer, broker, position, self._states[position - 1])
@@ -179,17 +179,17 @@ class Consuming:
         return answer
 
     def _let_know(self, consumer: int, leader: int, state: State) -> None:
-        """Name this leader to a consumer from now on, with the leader epoch that the consumer knows in `state`, or with
-        NO_EPOCH if the model's consumers do not check epochs."""
+        """Set the leader that every broker names to this consumer from now on. The leader epoch is the epoch that the
+        consumer knows in `state`, or NO_EPOCH if the model's consumers do not check epochs."""
         checks = self._configuration.POSITION_CHECK != PositionCheck.NONE
         epoch = state.consumer_leader_epoch[consumer] if checks else NO_EPOCH
         self._stage.leaders[reader_of(consumer)] = leader, epoch
 
     async def _fetch(self, consumer: int, broker: int, position: int, state: State) -> Waiting:
-        """Wait for a fetch at this broker, with the consumer's position and epoch in this state. Raises ClientError.
+        """Wait for and return the consumer's fetch from `broker`, at its position in `state`. Raises ClientError.
 
-        A fetch with a different epoch is refused, so that the consumer looks for the leader. A fetch at a different
-        broker is answered with `broker` as preferred replica, or refused if consumers do not read from followers.
+        A fetch with an epoch other than in `state` is refused, so that the consumer looks for the leader. A fetch
+        from another broker gets `broker` as preferred replica, or is refused if consumers do not read from followers.
         """
         follows = self._configuration.follower_fetching
         if not (follows and state.preferred_read_replica[consumer] == broker):

@@ -1,4 +1,4 @@
-"""Plays a trace: the cluster takes its steps, and real producers and consumers take part.
+"""Plays a trace: the cluster takes the trace's steps, and real producers and consumers take part.
 
 Whatever a client sends arrives at the server and waits there. A step in which a client takes part lets the client's
 request through; when the cluster answers, the answer goes back on the same connection. After the last step the cluster
@@ -96,7 +96,7 @@ class Player:
     async def _run_on(self, stage: Stage, server: Server) -> None:
         """Let the cluster run without faults and elections; brokers that are down stay down.
 
-        Messages in flight between brokers are lost first: they could still bring a lost record back.
+        First, all messages in flight between brokers are dropped: they could still bring a lost record back.
         """
         for message in self._driver.cluster.messages():
             if isinstance(message.source, int) and isinstance(message.destination, int):

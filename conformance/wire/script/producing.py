@@ -214,7 +214,7 @@ class Producing:
             raise ClientError(f"{otherwise(position)}: it does not send record {value}: {_text(error)}") from None
 
     def _waits(self, producer: RealProducer, value: str) -> bool:
-        """Whether a record of `producer` other than the record `value` waits at a broker."""
+        """Whether a record of `producer` other than `value` is in a request that waits at a broker for an answer."""
         return any(
             arrival.value in producer.sent and arrival.value != value and not arrival.answer.done()
             for arrival in self._stage.arrivals
@@ -232,10 +232,10 @@ class Producing:
                 )
 
     async def _arrived(self, value: str, position: int) -> Arrival:
-        """Wait for the request with this record at the expected broker, and return it. Raises ClientError.
+        """Wait until the request with this record arrives at the expected broker, and return it. Raises ClientError.
 
-        If the producer first sends a different record again, and the trace's producer does not, that record is answered
-        with `REFUSED`. This keeps the connection open: a later request may already be in flight.
+        If the producer first resends a different record, which the trace's producer does not resend, that request gets
+        the error `REFUSED`. This keeps the connection open: a later request on it may already be in flight.
         """
         producer, bound = self._by_value[value], {id(each) for each in self._bound.values()}
         arrivals: list[Arrival] = []
@@ -269,8 +269,8 @@ class Producing:
         )
 
     async def _end_transaction(self, transaction: int, control: Control, position: int) -> None:
-        """Let the producer commit or abort. If a record of the transaction is not acknowledged, the producer can do
-        neither: a commit raises ClientError, and the coordinator aborts after transaction.timeout.ms."""
+        """Let the producer commit or abort its transaction. If a record in it is not acknowledged, the producer can do
+        neither: a commit raises ClientError, and an abort is left to the coordinator, after transaction.timeout.ms."""
         before = self._states[position - 1]
         for record in range(before.next_record):
             if before.transaction_of[record] == transaction and not before.acknowledged[record]:
@@ -311,8 +311,8 @@ class Producing:
             raise ClientError(f"the producer's callback was not called within {SECONDS:.0f} s")
 
     def _answer(self) -> Iterator[str]:
-        """Pass on the cluster's answers to producers. Yields the records that are acknowledged, or refused because of
-        their sequence number: the producer of such a record gets a result, or sends the record again."""
+        """Pass the cluster's answers on to the producers. Yield each record that was acknowledged, or refused because
+        of its sequence number: next, its producer reports a result for this record, or sends the record again."""
         for key, sent in self._sent():
             arrival = self._bound.get(key)
             if arrival is None or sent.outcome is None or arrival.answer.done():

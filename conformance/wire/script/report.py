@@ -103,7 +103,7 @@ def code_of(trace: Trace, played: Played) -> int:
 
 
 def _waits_for_nobody(trace: Trace) -> bool:
-    """Whether the trace violates the property that a leaderless partition awaits a broker that can become leader."""
+    """Whether the trace shows a leaderless partition that waits for no broker whose return would give it a leader."""
     return trace.property_name == "leaderless_partition_awaits_a_broker" and trace.verdict is not None
 
 

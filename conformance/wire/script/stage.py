@@ -1,7 +1,7 @@
-"""The brokers' side of a play: requests of clients wait until the trace reaches their step.
+"""The brokers' side of a played trace: requests of clients wait until the trace reaches their step.
 
-A separate coordinator answers the real producers' requests to the transaction coordinator. The cluster's coordinator
-has the trace's transactions, and takes their decisions step by step.
+There are two transaction coordinators. A separate coordinator (`Stage.transactions`) answers the real producers; the
+cluster's own coordinator holds the trace's transactions, and decides them in the steps of the trace.
 """
 
 from __future__ import annotations
@@ -71,17 +71,17 @@ Held = TypeVar("Held", Arrival, Waiting)
 
 
 class Still:
-    """Stands in for the driving of a cluster (pump.py): between the steps of a trace, nothing moves by itself."""
+    """A replacement for `Pump` (pump.py) that does nothing: between the steps of a trace, the cluster stands still."""
 
     def run(self) -> None:
         """Do nothing."""
 
 
 class Stage(Backend):
-    """The cluster while a trace is played: requests of clients wait here for their steps.
+    """The cluster while a trace is played: produce requests and fetches wait here until the trace reaches their step.
 
-    `expected` is the broker to which the next request of a producer has to come. `leaders` has, by the name of each
-    consumer with a position, the leader and the leader epoch that this consumer knows in the trace.
+    `expected` is the broker at which the next request of a producer must arrive; None allows any broker. `leaders` maps
+    the name of each consumer in the trace to the leader and the leader epoch that this consumer knows in the trace.
     """
 
     def __init__(self, cluster: Cluster, topic: str, tell: Tell) -> None:
@@ -106,7 +106,7 @@ class Stage(Backend):
     async def append(self, broker: int, batch: Batch, acks: Acks) -> ProduceResponse | None:
         """Hold the produce request with `batch` until the trace has a step for it; return the answer, None with acks=0.
 
-        A broker that is not the expected one refuses the request or, if this broker leads, breaks the connection.
+        A broker other than `expected` refuses the request or, if it takes itself for the leader, breaks the connection.
         """
         if self.expected is not None and broker != self.expected:
             if self.cluster.leader_known_to(broker)[0] == broker:
@@ -117,7 +117,7 @@ class Stage(Backend):
         return None if acks is Acks.NONE else await _answer_of(arrival.answer, arrival, self.arrivals)
 
     async def ask(self, broker: int, request: ConsumerRequest, client: str) -> Payload:
-        """Hold a fetch of a consumer of the trace until the trace reaches its step; answer other requests at once."""
+        """Hold the fetch of a trace's consumer until the trace has a step for it; answer other requests at once."""
         if client not in self.leaders:
             return await super().ask(broker, request, client)
         if self.leaders[client][1] == NO_EPOCH:

@@ -4,7 +4,7 @@ After specifications/barriers/Barriers.tla by Jarod Differdange
 (2025-08-07; github.com/tlaplus/Examples, MIT license). Model file: Barriers.cfg, with N = 6.
 
 The same: every state and step of the PlusCal process; each label is an action. Different: processes are counted from 0.
-That the algorithm refines the module Barrier is not stated.
+Left out: that the algorithm refines the module Barrier.
 """
 
 from enum import IntEnum

@@ -4,9 +4,9 @@ After specifications/bcastByz/bcastByz.tla by Igor Konnov, Thanh Hai Tran and Jo
 github.com/tlaplus/Examples, MIT license). Model files: bcastByz.cfg, with N = 4, T = 1 and F = 1, and
 bcastByzNoBcast.cfg, with N = 10, T = 3 and F = 2, where no correct process has received the message (`NOBODY_HEARD`).
 
-The same: every state and step, also the step that changes nothing. Different: Corr and Faulty are one field. The
-properties CorrLtl and RelayLtl are left out: they assume fairness of those steps in which no message of a faulty
-process is received, and these steps are not a separate action.
+The same: every state and step, also the step that changes nothing. Different: Corr and Faulty are one field. Left out:
+the properties CorrLtl and RelayLtl. They assume fairness of only those steps in which no message of a faulty process is
+received; no action here consists of just these steps.
 """
 
 from collections.abc import Iterator
@@ -71,7 +71,7 @@ def some_are_faulty(configuration: Any) -> Iterator[dict[str, Any]]:
 
 @contradiction
 def too_many_faults(configuration: Any) -> bool:
-    """the algorithm needs more than 3 x (tolerated faults) processes, and tolerates at least the faults that occur"""
+    """processes must be greater than 3 x tolerated, and faulty must be at most tolerated"""
     return configuration.processes <= 3 * configuration.tolerated or configuration.faulty > configuration.tolerated
 
 
@@ -149,7 +149,7 @@ def change_nothing(s):
 
 @always
 def echoes_are_sent(s):
-    """TypeOK: what was received was sent by a correct process, or comes from a faulty one."""
+    """TypeOK: the sender of every ECHO that a process has received has sent ECHO or is faulty."""
     return all(
         may_be_received(s, sender)
         for process in range(s.processes)

@@ -71,8 +71,8 @@ def start(s, node: Node):
 
 @action(shows="{identity} by {node}")
 def receive(s, node: Node, identity: Node):
-    """`node` receives `identity`. A node that has lost, or whose own identity is greater, sends `identity` to its
-    successor. Any other node does not, and wins if `identity` is its own."""
+    """`node` receives `identity`. A node that has lost sends `identity` on to its successor. A candidate wins if
+    `identity` is its own, loses and sends `identity` on if it is smaller, and drops `identity` if it is greater."""
     require(s.has_started[node])
     require(s.messages[node][identity])
     s.messages[node][identity] = False

@@ -63,7 +63,7 @@ def pick_same_color_white(s):
 
 @action
 def pick_different_color(s):
-    """The black bean is thrown away, and the white one put back."""
+    """A black and a white bean are taken out; the black bean is thrown away, and the white bean is put back."""
     require(s.black >= 1)
     require(s.white >= 1)
     s.black -= 1

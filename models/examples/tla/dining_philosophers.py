@@ -34,7 +34,7 @@ class Philosopher(Domain, size="philosophers"):
 
 
 class Fork(Domain, size="philosophers"):
-    """A fork, to the left of the philosopher who has the fork's number."""
+    """A fork. It lies to the left of the philosopher with the same number."""
 
 
 class Label(IntEnum):
@@ -80,7 +80,7 @@ def can_eat(s, philosopher):
 
 @action
 def loop(s, philosopher: Philosopher):
-    """A philosopher cleans a dirty fork and hands it to the neighbour; one who is hungry and can eat goes on to Eat."""
+    """A hungry philosopher who can eat goes on to Eat, a sated one to Think. A dirty fork is handed over, cleaned."""
     require(s.label[philosopher] == Label.LOOP)
     right = right_fork(s, philosopher)
     if s.is_hungry[philosopher]:
@@ -136,7 +136,7 @@ EVERY_PHILOSOPHER = weak_fairness(loop, eat, think, each="philosopher")
 
 
 def does_not_starve(s, philosopher):
-    """The philosopher is not hungry. NobodyStarves: for each of the first five philosophers, always eventually true."""
+    """The philosopher is not hungry, or does not exist. NobodyStarves: always eventually true of the first five."""
     return philosopher >= s.philosophers or not s.is_hungry[philosopher]
 
 

@@ -5,8 +5,8 @@ file: EWD840.cfg, with N = 3.
 
 The same: every state, every action, and the property that a finished computation is eventually detected. Different:
 Environment is two actions, `send_message` and `deactivate`, and System is also two. The guard of `pass_token` is a
-disjunction: TLC generates one successor for each disjunct that is true, isrcheck one in all. That the algorithm refines
-the module SyncTerminationDetection is not stated; `termination_detection` is that module's safety part.
+disjunction: TLC generates a successor for each true disjunct, isrcheck generates only one successor. Left out: the
+property that the algorithm refines the module SyncTerminationDetection, whose safety part is `termination_detection`.
 """
 
 from enum import IntEnum
@@ -120,7 +120,7 @@ def termination_detection(s):
 
 @always
 def dijkstras_invariant(s):
-    """Every node that the token has left is inactive, or the token or a node that it has yet to leave is black."""
+    """All nodes that the token has left are inactive, or one of the other nodes is black, or the token is black."""
     return (
         all(not s.active[node] for node in range(s.nodes) if node > s.token_position)
         or any(s.color[node] == Color.BLACK for node in range(s.nodes) if node <= s.token_position)

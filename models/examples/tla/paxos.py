@@ -2,13 +2,13 @@
 
 After specifications/PaxosHowToWinATuringAward/Paxos.tla by Leslie Lamport
 (2024-03-25; github.com/tlaplus/Examples, MIT license). Model file: MCPaxosTiny.cfg, with
-three acceptors, two values, ballots 0 and 1, and as quorums all pairs.
+three acceptors, two values, and ballots 0 and 1; every pair of acceptors is a quorum.
 
 The same: every state and step. Messages are never removed. Different: the set `msgs` is an array of truth values for
 each kind of message. Each acceptor sends at most one promise (1b) for a ballot, so the vote that the promise reports is
 one entry per acceptor and ballot. `phase_2a` has two more parameters, the quorum and the acceptor whose vote shows that
-the value is safe: TLC too generates a successor for each quorum and each such acceptor. That the algorithm refines the
-module Voting is not stated; `agreement` says what follows.
+the value is safe: TLC too generates a successor for each quorum and each such acceptor. Left out: the property that the
+algorithm refines the module Voting. `agreement` states what follows from this property.
 """
 
 from isrcheck.models.language import (
@@ -47,7 +47,7 @@ class Quorum(Domain, size="acceptors"):
 
 
 class Witness(Domain, size=lambda configuration: configuration.acceptors + 1):
-    """The acceptor whose vote has the highest ballot in a quorum; the last number means that nobody there has voted."""
+    """The member of a quorum whose vote has the highest ballot; the last number means that no member has voted."""
 
 
 class State:
@@ -97,7 +97,7 @@ def voted_last(s, quorum, ballot, acceptor):
 
 @action(shows="{value} in ballot {ballot}, quorum without {quorum}, witness {witness}")
 def phase_2a(s, ballot: Ballot, value: Value, quorum: Quorum, witness: Witness):
-    """The ballot's leader asks for votes for the value of the last vote in `quorum` or, if it has no vote, for any."""
+    """The ballot's leader asks for votes for the value of the last vote in `quorum` or, if nobody voted, any value."""
     require(not any(s.sent_2a[ballot][v] for v in range(s.values)))
     require(all(s.sent_1b[a][ballot] for a in range(s.acceptors) if a != quorum))
     require(

@@ -58,13 +58,13 @@ def no_room_for_infinity(configuration: Any) -> bool:
 
 
 def are_neighbours(one, other):
-    """The seven edges of the model file join those nodes whose numbers differ by one or two."""
+    """An edge joins the two nodes: their numbers differ by one or two. These are the seven edges of the model file."""
     return one != other and one - other <= 2 and other - one <= 2
 
 
 @action(shows="of {node} to {distance} through {neighbour}")
 def relax(s, node: Node, neighbour: Node, distance: Distance):
-    """`node` makes `neighbour` its mother, and takes a `distance` above the neighbour's and below its own so far."""
+    """`node` makes `neighbour` its mother. The node's `distance` becomes smaller, but stays above the neighbour's."""
     require(are_neighbours(node, neighbour))
     require(s.distance[neighbour] < distance)
     require(distance < s.distance[node])

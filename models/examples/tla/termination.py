@@ -5,8 +5,8 @@ github.com/tlaplus/Examples, MIT license). Model file: AsyncTerminationDetection
 at most three messages wait at a node.
 
 The same: every state and step. Different: Terminate is two actions, because it may or may not detect the termination.
-The property Quiescence, [](terminated => []terminated), is stated of steps. Live is left out: a constraint cuts
-behaviours off, and their continuations are unknown. TLC judges Live on what is left.
+The property Quiescence, [](terminated => []terminated), is a property of each step here. Left out: the property Live,
+because the constraint cuts behaviours off, and how they continue is unknown. TLC checks Live on the remaining states.
 """
 
 from collections.abc import Iterator
@@ -45,7 +45,7 @@ class State:
 
 @initial
 def no_message_is_pending(configuration: Any) -> Iterator[dict[str, Any]]:
-    """Initially, no message is pending, and any nodes are active; if none are, termination may be detected already."""
+    """Initially no message is pending, and any nodes are active; if no node is active, termination may be detected."""
     for active in product((False, True), repeat=configuration.nodes):
         for is_detected in {False, not any(active)}:
             yield {"active": list(active), "is_detected": is_detected}

@@ -66,14 +66,14 @@ def create_token(s):
 
 @action
 def pass_token(s, node: Node):
-    """Any other node has a token if its counter differs from its predecessor's; copying this counter passes it on."""
+    """Any other node has a token if its counter differs from its predecessor's; it copies that to pass the token on."""
     require(node != 0)
     require(s.counter[node] != s.counter[node - 1])
     s.counter[node] = s.counter[node - 1]
 
 
 def unique_token(s):
-    """There is exactly one token: the first counters are equal; the others, if any, are one less than these (mod M)."""
+    """There is exactly one token: the first counters are equal, and later counters, if any, are less by 1 (mod M)."""
     return any(
         all(
             s.counter[node] == s.counter[0] if node < first else next_value(s, s.counter[node]) == s.counter[0]

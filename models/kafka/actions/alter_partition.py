@@ -1,8 +1,8 @@
 """How the ISR changes since 2.8: the leader proposes, the controller decides, and the leader hears of it (KIP-497).
 
-While a change is pending, the leader counts the members of both ISRs for its high watermark, because either of them may
-be the controller's. Not modelled: the leader's own idea of which brokers are fenced; if stale, it only delays
-proposals. Since the same release, followers truncate on fetch.
+While a change is pending, the leader's high watermark waits for the members of both the committed and the proposed ISR,
+because either may be the controller's ISR. Not modelled: the leader's own view of which brokers are fenced; a stale
+view only delays proposals. Since the same release, followers truncate on fetch.
 """
 
 from isrcheck.models.kafka.actions.leader import may_be_dropped, send_response
@@ -48,15 +48,15 @@ from isrcheck.models.language import NONE, action, require
 
 
 def diverges(s, leader, follower, epoch):
-    """`epoch`, the follower's newest, is unknown to the leader, or ends at the leader below the follower's log end."""
+    """The follower's latest epoch, `epoch`, is unknown to the leader, or ends earlier in the leader's log."""
     return epoch != NONE and (
         epoch_for(s, leader, epoch) < epoch or end_offset_for(s, leader, epoch) < s.log_end_offset[follower]
     )
 
 
 def holds_log_start(s, leader, follower):
-    """With the repair EXPAND_LOG_START (in no release): the follower's present log start, even if it is newer than the
-    fetch that counts, is not below the leader's log start. Without the repair: always true."""
+    """The follower's log start is not below the leader's; always true without the repair EXPAND_LOG_START (in no
+    release). The follower's present log start counts, even if it is newer than the fetch."""
     return not s.EXPAND_LOG_START or s.log_start_offset[follower] >= s.log_start_offset[leader]
 
 
@@ -87,10 +87,10 @@ def note_fetch(s, leader, follower):
 def leader_handles_fetch(s, leader: Replica, follower: Replica):
     """The leader serves one fetch: it learns the follower's log end, or says where their logs diverge.
 
-    The fetch names the follower's newest epoch. If the leader does not know this epoch, or ends it earlier than the
-    follower, the response has an epoch and its end in place of records, and the fetch counts as no progress (it counted
-    before the repair of KAFKA-13141). Otherwise the response has the high watermark from before this fetch took effect.
-    A fetch without new records is parked. Kafka: Partition.fetchRecords, Replica.updateFetchStateOrThrow.
+    The fetch names the latest epoch in the follower's log. If the leader does not know this epoch, or the epoch ends
+    earlier in the leader's log, the response has an epoch and its end instead of records, and the fetch counts as no
+    progress (it counted before the repair of KAFKA-13141). Otherwise the response has the high watermark from before
+    this fetch. A fetch without new records is parked. Kafka: Partition.fetchRecords, Replica.updateFetchStateOrThrow.
     """
     require(may_fetch(s, follower, leader))
     require(s.log_start_offset[leader] <= s.log_end_offset[follower])
@@ -136,8 +136,8 @@ def leader_shrinks_isr(s, leader: Replica, removed: ReplicaSet):
 def controller_handles_alter_partition(s, leader: AlteringReplica):
     """The controller makes the proposed ISR the ISR in its record, or refuses the proposal.
 
-    A sender that is refused because its metadata is old keeps its change pending until it hears of newer metadata; so
-    does a sender whose change has started a new leader epoch. The answer names ineligible members. The change can
+    The sender's change stays pending until newer metadata arrives in two cases: the sender is refused because its
+    metadata is old, or its change starts a new leader epoch. The answer reports ineligible members. The change can
     complete a reassignment. Kafka: ReplicationControlManager.alterPartition.
     """
     require(s.alter_partition[leader] == AlterPartition.REQUESTED)

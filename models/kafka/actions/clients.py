@@ -254,10 +254,10 @@ def producer_begins_from_zero(s, leader: DeletingReplica, record: NumberedRecord
 
 @action(shows="{record} at {leader}")
 def leader_mistakes_request(s, record: NumberedRecord, leader: DeletingReplica):
-    """The leader remembers another record with this record's number, from before the producer began from 0 again. The
-    leader appends nothing, and answers with success, because the other record is below its high watermark.
+    """The leader takes `record` for an earlier record with the same sequence number, because the producer began from 0
+    again. The leader appends nothing, and answers with success, because the earlier record is below its high watermark.
 
-    Not modelled: the other record is not yet below the high watermark, and the answer waits until it is.
+    Not modelled: the earlier record is not yet below the high watermark, and the answer waits until it is.
     """
     require(checks_sequences(s, leader))
     require(may_be_sent(s, record))
@@ -357,10 +357,10 @@ def is_in_range(s, consumer, r):
 
 
 def can_reset(s, leader):
-    """The leader tells a consumer at which offset to continue by auto.offset.reset; never if that is `none`.
+    """The leader can tell a consumer where to continue according to auto.offset.reset; false if that is `none`.
 
     Since 2.2 a new leader does not report the end of its log before its high watermark has reached the start of its
-    epoch (OFFSET_NOT_AVAILABLE, KAFKA-2334): until then it does not know what is committed. Kafka:
+    epoch: until then it does not know which records are committed (OFFSET_NOT_AVAILABLE, KAFKA-2334). Kafka:
     Partition.fetchOffsetForTimestamp.
     """
     return s.auto_offset_reset == AutoOffsetReset.EARLIEST or (
@@ -400,7 +400,7 @@ def has_common_prefix(s, consumer, leader):
 
 
 def is_of_earlier_epoch(s, leader, epoch):
-    """With END_OFFSET_AND_EPOCH: the leader does not know `epoch`, and answers for an earlier one. Otherwise false."""
+    """The leader does not know `epoch`, and answers for an earlier epoch; false without END_OFFSET_AND_EPOCH."""
     return s.POSITION_CHECK == PositionCheck.END_OFFSET_AND_EPOCH and epoch_for(s, leader, epoch) != epoch
 
 

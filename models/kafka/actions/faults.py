@@ -1,8 +1,8 @@
 """Faults of brokers: crashes, and losses of power and of disks; and restarts in a cluster with ZooKeeper.
 
 When a process dies, its log keeps what was written; only a power loss removes what was not flushed. A restarted broker
-has its log and a checkpointed high watermark: any value up to its last high watermark. Not modelled: a follower's high
-watermark can fall (follower.py), and for up to five seconds its checkpoint is then above it.
+has its log and a checkpointed high watermark: any value up to its last high watermark. Not modelled: a checkpoint above
+a follower's high watermark, which can exist for up to five seconds after the high watermark has fallen (follower.py).
 """
 
 from isrcheck.models.kafka.state.broker import clear_request, start_broker, stop_broker
@@ -13,8 +13,8 @@ from isrcheck.models.language import action, require
 
 
 def is_kept(s, broker, end_offset):
-    """It is possible that a loss of power keeps the log only up to `end_offset`: the log keeps at least what is
-    flushed; where the model has no flushed offset, any entry can be lost."""
+    """A loss of power can cut the log at `end_offset`: all flushed entries are kept. If the model has no flushed
+    offset, any entry can be lost."""
     if has_flushed_point(s):
         return s.flushed_offset[broker] <= end_offset
     return True
@@ -81,7 +81,7 @@ def was_noticed(s, broker):
 
 @action(shows="{broker} checkpoint {checkpoint}")
 def broker_restarts(s, broker: Replica, checkpoint: EndOffset):
-    """A broker that is down restarts, if more than `brokers_down` brokers are down."""
+    """A broker that is down restarts; at least `brokers_down` brokers stay down."""
     require(not s.is_up[broker])
     require(sum(1 for r in range(s.replicas) if not s.is_up[r]) > s.brokers_down)
     require(checkpoint <= s.high_watermark[broker])

@@ -19,8 +19,8 @@ from isrcheck.models.language import NONE, action, require
 def follower_applies_response(s, follower: Replica, leader: Replica):
     """The follower appends the received entries, and adopts the leader's high watermark as far as its own log reaches.
 
-    Only the offset is compared, not the epoch; and the high watermark can fall here. After that, the follower adopts
-    the leader's log start. Kafka: ReplicaFetcherThread.processPartitionData.
+    A response fits if it begins at the follower's log end; epochs are not compared. The high watermark can fall here.
+    Then the follower adopts the leader's log start. Kafka: ReplicaFetcherThread.processPartitionData.
     """
     require(follows(s, follower, leader))
     require(s.fetch[follower][leader] == Fetch.ANSWERED)

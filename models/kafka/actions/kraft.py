@@ -253,16 +253,16 @@ def adopt_isr(s, broker, partition_epoch):
 
 
 def is_news(s, broker, partition_epoch):
-    """The record `partition_epoch` is newer than what the broker knows from records and from answers to AlterPartition;
-    with EQUAL_PARTITION_EPOCH_REPLACES, the record of the partition epoch that the broker knows is news, too."""
+    """The record `partition_epoch` is newer than what the broker knows from records and from answers to AlterPartition.
+    With EQUAL_PARTITION_EPOCH_REPLACES, a record with the partition epoch that the broker knows counts as newer."""
     return partition_epoch > s.partition_epoch[broker] or (
         partition_epoch == s.partition_epoch[broker] and s.EQUAL_PARTITION_EPOCH_REPLACES
     )
 
 
 def assigns_at_equal_epoch(s, broker, partition_epoch):
-    """With the repair of failure 8.25: the record has the partition epoch that the leader knows. It does not drop the
-    leader's pending change of the ISR, but brings the replicas, which no answer to AlterPartition carries."""
+    """With the repair of failure 8.25, a leader takes the replicas from a record with the partition epoch that it knows
+    from an answer to AlterPartition, which has no replicas. Its pending change of the ISR stays."""
     return (
         s.EQUAL_PARTITION_EPOCH_ASSIGNS
         and partition_epoch == s.partition_epoch[broker]
@@ -272,8 +272,8 @@ def assigns_at_equal_epoch(s, broker, partition_epoch):
 
 
 def read_configurations_before(s, broker, partition_epoch):
-    """The broker reads all changes of min.insync.replicas that precede a partition record in the metadata log, at the
-    latest in one delta with the record (topics are applied first). Kafka: BrokerMetadataPublisher.onMetadataUpdate."""
+    """Read all changes of min.insync.replicas that precede a partition record in the metadata log. If one delta has
+    both, Kafka applies the partition record first. Kafka: BrokerMetadataPublisher.onMetadataUpdate."""
     if s.min_isr_changes > 0:
         for change in range(s.min_isr_changes):
             if s.changed_min_isr[change] > 0 and s.min_isr_position[change] < partition_epoch:
@@ -368,8 +368,8 @@ def broker_applies_metadata(s, broker: KraftReplica, partition_epoch: Announceme
 
 @action(shows="{broker} of partition epoch {partition_epoch}")
 def broker_drops_metadata(s, broker: KraftReplica, partition_epoch: Announcement):
-    """An exception, such as too many open files when the broker creates a log, ends the change that it is applying. The
-    broker logs the exception, goes on with the next change, and never applies this change.
+    """A broker drops a change of the metadata, because an exception, such as too many open files when it creates a log,
+    ends the change. The broker logs the exception, goes on with the next change, and never applies the dropped change.
 
     Kafka: ReplicaManager.applyDelta, BrokerMetadataPublisher.onMetadataUpdate.
     """
@@ -441,9 +441,9 @@ def last_leader_asks_to_shut_down(s, broker: KraftReplica):
 
 @action(shows="{broker}")
 def broker_shuts_down(s, broker: KraftReplica):
-    """A broker that shuts down stops, and is fenced, once all active brokers have read the record of its shutdown.
+    """A broker that shuts down stops, and is fenced, once all active brokers have read the record of its announcement.
 
-    A broker that leads no partition, or is fenced, stops at once, and has announced nothing. Everything is flushed, and
+    A broker that leads no partition, or is fenced, stops at once, without an announcement. Everything is flushed, and
     the restart counts as clean. Kafka: BrokerHeartbeatManager.calculateNextBrokerState, SHUTDOWN_NOW, with
     handleBrokerFenced.
     """
@@ -486,9 +486,9 @@ def leads_while_fenced(s, broker):
 
 @action(shows="{broker} checkpoint {checkpoint}")
 def broker_restarts(s, broker: Replica, checkpoint: EndOffset):
-    """A broker restarts under a new broker epoch, once it is fenced; with ELR, after an unclean shutdown, it leaves ISR
-    and ELR. A replica that was removed meanwhile is deleted. A shutdown in order has saved the high watermark (Kafka:
-    ReplicaManager.shutdown).
+    """A fenced broker restarts under a new broker epoch; with ELR, after an unclean shutdown, it leaves ISR and ELR. It
+    deletes its replica if the replica was removed meanwhile. After a shutdown in order, the checkpoint is the last high
+    watermark (Kafka: ReplicaManager.shutdown).
 
     Up to 3.9, a broker can register between the end of its session and its fencing, and then keeps its place in the ISR
     and its leadership (RESTART_BEFORE_FENCING). Kafka: ClusterControlManager.registerBroker.
@@ -516,9 +516,9 @@ def broker_restarts(s, broker: Replica, checkpoint: EndOffset):
 
 @action(shows="{broker}")
 def broker_reports_directory(s, broker: KraftReplica):
-    """A broker with several log directories reports in which of them its replica is (AssignReplicasToDirs); it may be
-    fenced. Up to 4.2 the change is built as if ELR were off, which empties the ELR. Kafka:
-    ReplicationControlManager.handleAssignReplicasToDirs."""
+    """A broker with several log directories, fenced or not, reports which of them holds its replica
+    (AssignReplicasToDirs). Up to 4.2 the controller changes the partition's record as if ELR were off, which empties
+    the ELR. Kafka: ReplicationControlManager.handleAssignReplicasToDirs."""
     require(s.directory_reports > 0)
     require(s.directory_reports_left > 0)
     require(s.ASSIGNED_DIRECTORY_ERASES_ELR)
@@ -576,7 +576,7 @@ def meets_an_eligible_stranger(s, target: ReplicaSet):
 
 
 def is_request(s, target: ReplicaSet):
-    """A reassignment to `target` names some replica, only registered brokers, and changes more than their order."""
+    """A reassignment to `target` has replicas, all of them registered, and changes more than their order."""
     return (
         any(target[r] for r in range(s.replicas))
         and not any(target[r] and is_out_of_service(s, r) for r in range(s.replicas))
@@ -608,8 +608,8 @@ def reassign(s, target: ReplicaSet):
 
 @action(shows="to {target}")
 def controller_begins_reassignment(s, target: ReplicaSet):
-    """An operator reassigns the partition to these replicas; the leader stays. If the ISR needs no new member for this,
-    the reassignment is complete at once. Kafka: ReplicationControlManager.changePartitionReassignment.
+    """An operator reassigns the partition to the replicas `target`; the leader stays. A reassignment that needs no
+    further member of the ISR is complete at once. Kafka: ReplicationControlManager.changePartitionReassignment.
     """
     require(s.reassignments > 0)
     require(s.reassignments_left > 0)
@@ -646,8 +646,8 @@ def is_added_member(s, r):
 
 
 def may_cancel(s):
-    """A reassignment is in progress, and it has not added all members of the ISR. If it had, cancelling would be an
-    unclean election, and would be refused. Kafka: PartitionReassignmentRevert."""
+    """A reassignment is in progress, and the ISR has a member that the reassignment did not add. Without such a member,
+    Kafka refuses to cancel, because that would need an unclean election. Kafka: PartitionReassignmentRevert."""
     return any(s.is_adding[r] or s.is_removing[r] for r in range(s.replicas)) and any(
         s.controller_isr[r] and not s.is_adding[r] for r in range(s.replicas)
     )
@@ -741,8 +741,8 @@ def forgets_last_known_leader(s):
 
 
 def elects_last_known_leader(s):
-    """A repair: a change of min.insync.replicas empties the ELR and keeps the last known leader, which is elected.
-    Kafka itself forgets this leader, too, and elects nobody."""
+    """A change of min.insync.replicas elects the last known leader, because a repair lets the change empty only the
+    ELR. Kafka itself also forgets the last known leader, and elects nobody."""
     return forgets_eligible_replicas(s) and not forgets_last_known_leader(s) and last_known_leader_is_next(s, NONE)
 
 
@@ -797,8 +797,8 @@ def leaves_elr_unregistered(s, broker):
 
 
 def changes_record_unregistered(s, broker):
-    """When the broker is unregistered, the controller empties the partition's ELR, because the broker is in the ELR,
-    and the reassignment is complete or, after a reassignment, the ISR has min.insync.replicas members."""
+    """The controller changes the partition's record when a broker in the ELR is unregistered: a reassignment that is
+    complete ends, or the ELR becomes empty, because after a reassignment the ISR has min.insync.replicas members."""
     return (
         s.ELR
         and s.eligible_leader_replicas[broker]
@@ -808,7 +808,7 @@ def changes_record_unregistered(s, broker):
 
 @action(shows="{broker}")
 def controller_unregisters_broker(s, broker: KraftReplica):
-    """An operator says that a broker that is down will not come back. The broker left the ISR when fenced, but stays in
+    """An operator unregisters a broker that is down for good. The broker left the ISR when it was fenced, but stays in
     the ELR, despite a comment in Kafka's code. Kafka: ReplicationControlManager.handleBrokerUnregistered."""
     require(s.unregistrations > 0)
     require(s.unregistrations_left > 0)
@@ -828,9 +828,9 @@ def controller_unregisters_broker(s, broker: KraftReplica):
 
 @action(shows="of {broker}")
 def operator_deletes_replica_folder(s, broker: KraftReplica):
-    """The usual cure of a bad replica: its broker is stopped in order, the folder of the partition is deleted, and the
-    broker is started again, to copy everything from the leader. The shutdown still counts as clean: the file that says
-    so names no logs. Kafka: CleanShutdownFileHandler, LogManager."""
+    """An operator deletes the partition's folder on a broker that was shut down in order. This is the usual cure of a
+    bad replica: after the restart, the broker copies everything from the leader. The shutdown still counts as clean,
+    because the file that marks it names no logs. Kafka: CleanShutdownFileHandler, LogManager."""
     require(s.folder_deletions > 0)
     require(s.folder_deletions_left > 0)
     require(not s.is_up[broker])
@@ -887,8 +887,8 @@ def broker_loses_disk_while_it_fetches(s, follower: KraftReplica, leader: KraftR
 
 @action(shows="of {follower} at {leader}")
 def leader_handles_late_fetch(s, leader: KraftReplica, follower: KraftReplica):
-    """A late fetch of the follower's earlier process leads the leader to propose the follower for the ISR; the request
-    names the new process, which fetches at the same time. Kafka: Partition.maybeExpandIsr, addBrokerEpochToIsr."""
+    """After a late fetch of the follower's earlier process, the leader proposes the follower for the ISR; the request
+    names the new process, which fetches meanwhile. Kafka: Partition.maybeExpandIsr, addBrokerEpochToIsr."""
     require(s.LATE_FETCH_COUNTS)
     require(s.late_fetches > 0)
     require(s.late_fetch_offset[leader][follower] != NONE)
@@ -941,8 +941,8 @@ def leader_admits_fetch(s, leader: KraftReplica, follower: KraftReplica):
 
 
 def may_join_by_former_state(s, leader, follower):
-    """The follower may join the ISR by its former state: the leader's old `Replica` object says how far the follower
-    is, and the new object says which process it is. Kafka: Partition.maybeExpandIsr, isReplicaIsrEligible."""
+    """The follower may join the ISR by the offset of a fetch that was checked earlier, and by the broker epoch in the
+    leader's `Replica` object, which may be newer. Kafka: Partition.maybeExpandIsr, isReplicaIsrEligible."""
     return (
         may_propose(s, leader)
         and is_known_replica(s, leader, follower)
@@ -1006,10 +1006,10 @@ def held_shared_end_offset(s, follower):
 
 @action(shows="{follower}")
 def follower_truncates_as_noted(s, follower: KraftReplica):
-    """The follower truncates, if it still follows or follows again; its leader epoch is not checked again.
+    """The follower truncates as noted, if it follows a leader, still or again; its leader epoch is not checked again.
 
-    Not modelled: the thread that fetches from a leader sends the leader nothing between check and truncation. Kafka:
-    AbstractFetcherThread.truncateOnFetchResponse.
+    Not modelled is that the thread that fetches from a leader sends this leader no fetch between check and truncation.
+    Kafka: AbstractFetcherThread.truncateOnFetchResponse.
     """
     require(s.DIVERGING_ANSWER_IS_SPLIT)
     require(s.held_epoch[follower] != NONE)

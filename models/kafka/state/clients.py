@@ -35,7 +35,7 @@ def is_unstable(s, r, offset):
 
 
 def last_stable_offset(s, r):
-    """min(first unstable offset, high watermark), of this replica's own log. Kafka: Log.lastStableOffset."""
+    """The smaller of this replica's first unstable offset and its high watermark. Kafka: Log.lastStableOffset."""
     for offset in range(s.log_size):
         if s.log_start_offset[r] <= offset < s.high_watermark[r] and is_unstable(s, r, offset):
             return offset
@@ -116,7 +116,7 @@ def sequence(s, record):
 
 
 def is_in_flight(s, record):
-    """The producer waits for an answer, or will resend the record. (A record that was given up has no number.)"""
+    """The record has a sequence number but no acknowledgement: the producer waits for an answer or will resend it."""
     return s.has_sequence[record] and not s.acknowledged[record]
 
 
@@ -163,16 +163,16 @@ def may_know_leader(s, leader):
 
 
 def hear_of_leader(s, leader):
-    """From now on, the producer knows the leader's epoch. (Assumed: its metadata could still be of an earlier epoch, in
-    which the same broker led.)"""
+    """Note that the producer knows the leader's epoch. (A simplification: in Kafka, the producer could still have
+    metadata of an earlier epoch, in which the same broker led.)"""
     if s.STALE_METADATA_IGNORED:
         s.heard_leader_epoch = s.leader_epoch[leader]
 
 
 def hear_of_offset(s, leader, record):
-    """The leader has acknowledged the record, at its offset; acknowledgements to a former producer id do not count.
+    """Note at which offset the leader has acknowledged the record, unless it was sent under a former producer id.
 
-    Kafka: TransactionManager.handleCompletedBatch (2.3). Up to 2.2 they count, and the producer gives up more often.
+    Kafka: TransactionManager.handleCompletedBatch (2.3; up to 2.2 without this exception: more requests are given up).
     """
     if numbers_from_zero(s) and s.has_sequence[record]:
         for offset in range(s.log_size):
@@ -218,7 +218,7 @@ def last_numbered(s, r):
 
 
 def is_of_epoch(s, numbering):
-    """`numbering` is the present numbering, or, in the same producer epoch, an earlier one that numbered a record."""
+    """The numbering (a count of records from 0) is the present one, or an earlier one in the same producer epoch."""
     return numbering == s.producer_epoch or (
         s.delete_records > 0
         and any(
@@ -242,7 +242,7 @@ def former_sequence(s, numbering, record):
 
 
 def appended_sequence(s, r, offset):
-    """The sequence number of the producer's record at this offset, in a numbering of the present epoch."""
+    """The sequence number with which the producer's record at this offset was appended, in the present epoch."""
     if s.log_producer_epoch[r][offset] == s.producer_epoch:
         return sequence(s, numbered_record(s, r, offset))
     return former_sequence(s, s.log_producer_epoch[r][offset], numbered_record(s, r, offset))
@@ -279,8 +279,8 @@ def is_unknown(s, leader):
 
 
 def takes_records_for_deleted(s, leader):
-    """From 1.0 to 2.4: the leader does not know the producer, and the leader's log starts above all acknowledged
-    records, if any: the producer concludes that these were deleted. Kafka: TransactionManager.canRetry
+    """The producer concludes from UNKNOWN_PRODUCER_ID that its acknowledged records were deleted (1.0 to 2.4): the
+    leader's log starts above all of these records, or there are none. Kafka: TransactionManager.canRetry
     (lastAckedOffset, logStartOffset)."""
     if s.CLIENT_BUMPS_EPOCH or not is_unknown(s, leader):
         return False
@@ -290,10 +290,10 @@ def takes_records_for_deleted(s, leader):
 
 
 def takes_records_for_lost(s, leader, record):
-    """After the leader has refused the record, the producer concludes that records before it are lost.
+    """After the leader has refused `record`, the producer concludes that earlier records are lost.
 
-    From OUT_OF_ORDER_SEQUENCE_NUMBER, it concludes this only if `record` directly follows the last acknowledged record;
-    from UNKNOWN_PRODUCER_ID, unless it takes records for deleted. Kafka: TransactionManager.canRetry.
+    After OUT_OF_ORDER_SEQUENCE_NUMBER, it concludes this only if `record` directly follows the last acknowledged one;
+    after UNKNOWN_PRODUCER_ID, unless it concludes that its records were deleted. Kafka: TransactionManager.canRetry.
     """
     if is_unknown(s, leader):
         return not takes_records_for_deleted(s, leader)
@@ -302,7 +302,7 @@ def takes_records_for_lost(s, leader, record):
 
 def is_among_last_batches(s, r, offset):
     """The broker still remembers the batch at `offset`: fewer than `remembered_batches` batches of the producer follow
-    it. (The producer's epoch is the last, so no later epoch displaces its batches.)"""
+    it. (The batch is of the producer's latest epoch, so no batch of a later epoch has displaced it.)"""
     return s.remembered_batches > sum(
         1 for later in range(s.log_size) if later > offset and numbered_record(s, r, later) != NONE
     )
@@ -360,9 +360,9 @@ def is_mistaken(s, r, record):
 
 
 def cut_producer_state(s, r, end_offset):
-    """The log is cut at `end_offset`, or loaded: producer state is rebuilt from the last snapshot and the log after it.
+    """Rebuild the producer state of a log that is cut at `end_offset`, or loaded, from the last snapshot and the log.
 
-    A snapshot beyond the log end is dropped, and also one not above the log start: deleted records are forgotten.
+    A snapshot is dropped if it is beyond the log end, or not above the log start. Deleted records are forgotten.
     Kafka: ProducerStateManager.truncateAndReload. Not modelled: older snapshots than the last, and a deleted record
     that a snapshot keeps because only records of transactions follow it.
     """

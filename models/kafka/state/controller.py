@@ -19,7 +19,7 @@ def is_active(s, r):
 
 
 def is_assigned(s, r):
-    """The partition is assigned to this broker; to every broker where no reassignments are made."""
+    """The partition is assigned to this broker; without reassignments, it is assigned to every broker."""
     return s.reassignments == 0 or s.is_assigned[r]
 
 
@@ -47,11 +47,11 @@ def leaves_isr(s, leaving):
 
 
 def starts_epoch_of_nobody(s, leaving):
-    """Up to 3.5: nobody leads, and the last member of the ISR is fenced, perhaps once more. The member stays in the
-    ISR, and a new leader epoch starts, again without a leader.
+    """Up to 3.5: a new leader epoch without a leader starts when `leaving`, the last member of the ISR, is fenced (or
+    fenced again) while nobody leads. This member stays in the ISR.
 
-    Kafka: PartitionChangeBuilder.triggerLeaderEpochBumpIfNeeded compares the requested ISR, since 3.6 the ISR of
-    the new record.
+    Kafka: PartitionChangeBuilder.triggerLeaderEpochBumpIfNeeded compares the old ISR with the requested ISR; since 3.6,
+    with the ISR of the new record.
     """
     return (
         s.EPOCH_BUMP_ON_SHRINK
@@ -106,20 +106,20 @@ def nobody_is_valid(s, leaving):
 
 
 def keep_eligible(s, members):
-    """Update the ELR before the ISR changes to `members` members: if these are fewer than min.insync.replicas, ISR and
-    ELR stay eligible; otherwise nobody is. Kafka: PartitionChangeBuilder.maybePopulateTargetElr."""
+    """Update the ELR before the ISR changes to `members` members: if these are fewer than min.insync.replicas, the old
+    ISR joins the ELR; otherwise the ELR becomes empty. Kafka: PartitionChangeBuilder.maybePopulateTargetElr."""
     keep_eligible_below(s, controllers_min_insync_replicas(s), members)
 
 
 def keep_eligible_below(s, minimum, members):
-    """As `keep_eligible`, but with the limit `minimum`: min.insync.replicas from before the replicas changed."""
+    """Do as `keep_eligible`, with `minimum` as min.insync.replicas: its value before the assigned replicas changed."""
     if s.ELR:
         for r in range(s.replicas):
             s.eligible_leader_replicas[r] = members < minimum and (s.eligible_leader_replicas[r] or s.controller_isr[r])
 
 
 def keep_members_out_of_elr(s):
-    """Remove members of the ISR from the ELR. Only with ELR_WITHIN_REPLICAS (not in Kafka), unassigned brokers, too."""
+    """Remove members of the ISR from the ELR; with ELR_WITHIN_REPLICAS (not in Kafka), unassigned brokers as well."""
     if s.ELR:
         for r in range(s.replicas):
             if s.controller_isr[r] or (s.ELR_WITHIN_REPLICAS and not is_assigned(s, r)):
@@ -134,7 +134,7 @@ def drop_from_isr(s, leaving):
 
 
 def go_on_without(s, leaving):
-    """The broker leaves the ISR, unless it is the last member, and the leader stays."""
+    """Take `leaving` out of the ISR (without ELR, the last member stays), and write any change with the same leader."""
     if changes_record(s, leaving):
         drop_from_isr(s, leaving)
         announce_record(s, s.controller_leader, True)
@@ -182,23 +182,23 @@ def has_leaving_replica(s, target: ReplicaSet):
 
 
 def will_be_adding(s, target: ReplicaSet, r):
-    """After a request for `target`, the broker is on the list of added replicas, which a request without a new replica
-    leaves as it was."""
+    """After a request for `target`, the broker is on the list of adding replicas. A request without a new replica
+    leaves this list unchanged."""
     return (target[r] and not s.is_assigned[r]) if has_new_replica(s, target) else s.is_adding[r]
 
 
 def will_be_removing(s, target: ReplicaSet, r):
-    """After a request for `target`, the broker is on the list of replicas to remove, which a request that removes no
-    replica leaves as it was, even if `target` has a broker on the list."""
+    """After a request for `target`, the broker is on the list of removing replicas. A request that removes no replica
+    leaves this list unchanged, even if `target` contains a broker on the list."""
     return (s.is_assigned[r] and not target[r]) if has_leaving_replica(s, target) else s.is_removing[r]
 
 
 def is_complete(s, adding, removing, staying, lacking, lacking_added):
-    """Whether a reassignment is complete, by five numbers: replicas to add, replicas to remove, members of the ISR that
-    stay, replicas that stay but are `lacking` in the ISR, and added replicas that are lacking there.
+    """Whether a reassignment is complete, given five numbers: replicas to add, replicas to remove, members of the ISR
+    that stay, staying replicas that are not in the ISR (`lacking`), and added replicas that are not in the ISR.
 
-    Up to 3.7 the ISR needs the added replicas, from 3.8 to 4.2 all that stay (KAFKA-15665), since 4.3 again the added
-    ones, or all if more are removed than added (KAFKA-19975). Kafka:
+    Up to 3.7, the ISR has to contain the added replicas; from 3.8 to 4.2, all staying replicas (KAFKA-15665); since
+    4.3, only the added replicas, but all staying replicas if more are removed than added (KAFKA-19975). Kafka:
     PartitionReassignmentReplicas.maybeCompleteReassignment.
     """
     return (
@@ -328,12 +328,12 @@ def is_out_of_service(s, broker):
 
 
 def may_be_last_known_leader(s, r, leaving):
-    """The broker is the last known leader, and active, or in 4.0 even down or just registering (KAFKA-19522)."""
+    """The broker is the last known leader, and may lead: it is active or, in 4.0, down or registering (KAFKA-19522)."""
     return s.last_known_leader == r and ((is_active(s, r) and r != leaving) or not s.LAST_KNOWN_LEADER_IS_ACTIVE)
 
 
 def last_known_leader_is_next(s, leaving):
-    """Nobody leads; once `leaving` (NONE: everybody) has left the ELR, only the active last known leader may lead."""
+    """Nobody leads, and the last known leader is elected once `leaving` (NONE: every member) has left the ELR."""
     return (
         s.controller_leader == NONE
         and members_without(s, leaving) == 0
@@ -343,8 +343,8 @@ def last_known_leader_is_next(s, leaving):
 
 
 def last_known_leader_waits(s):
-    """A report of a directory, or in 4.0 the registration of a leader that was elected while it was down, has emptied
-    the ELR without an election: the last known leader is elected when the controller looks at the partition again."""
+    """The last known leader is elected when the controller next looks at the partition: the ELR was emptied without an
+    election, by a report of a log directory or, in 4.0, by the registration of a leader that was elected while down."""
     return (
         (s.directory_reports > 0 or not s.LAST_KNOWN_LEADER_IS_ACTIVE)
         and not any(s.eligible_leader_replicas[r] for r in range(s.replicas))
@@ -353,7 +353,7 @@ def last_known_leader_waits(s):
 
 
 def has_active_leader(s):
-    """The leader stays when the record changes; 4.0 would replace a leader elected while down (not modelled)."""
+    """The leader stays when the record changes. (Not modelled: 4.0 would replace a leader elected while down.)"""
     return s.LAST_KNOWN_LEADER_IS_ACTIVE or all(is_active(s, r) for r in range(s.replicas) if s.controller_leader == r)
 
 
@@ -390,11 +390,11 @@ def renew_record(s, elected):
 
 
 def is_made_already(s, leader):
-    """The proposed ISR is the controller's ISR: the request is repeated, because the answer to it was lost.
+    """A ZooKeeper controller already has the requested ISR: the request is repeated, because its answer was lost.
 
-    The controller with ZooKeeper compares the ISR before it compares partition epochs. Within a leader epoch, only the
-    leader changes the ISR there, so an equal ISR comes from this leader's request. Kafka:
-    KafkaController.processAlterIsr, LeaderAndIsr.equalsIgnoreZk.
+    This controller compares the ISRs before it compares partition epochs. Within a leader epoch, only the leader
+    changes the ISR, so an equal ISR comes from an earlier copy of this request. Kafka: KafkaController.processAlterIsr,
+    LeaderAndIsr.equalsIgnoreZk.
     """
     return (
         s.CONTROLLER == Controller.ZOOKEEPER

@@ -204,7 +204,7 @@ def numbers_from_zero(s):
 
 
 def up_to_budget(name):
-    """The possible remaining amounts of the budget `name`. Budgets up to 3 share one layout and one compiled search."""
+    """The range of what is left of the budget `name`: at least 0..3, so budgets up to 3 share one compiled search."""
     return between(0, lambda configuration: max(3, getattr(configuration, name)))
 
 
@@ -254,7 +254,7 @@ class CommittedRecord(Domain, size=lambda c: c.records if c.transactions else 0,
 
 
 class WaitReplica(Domain, size=lambda c: c.replicas * (c.HW_WAIT == HighWatermarkWait.CAUGHT_UP)):
-    """A replica, if leaders remember which followers have caught up."""
+    """A replica in a model in which leaders remember which followers have caught up (HW_WAIT=CAUGHT_UP)."""
 
 
 class FlushedReplica(Domain, size=lambda c: c.replicas * (has_kraft(c) or c.flush_interval_messages > 0)):
@@ -303,7 +303,7 @@ class HoldingReplica(Domain, size=lambda c: c.replicas * (has_kraft(c) and c.DIV
 
 
 class LateReplica(Domain, size=lambda c: c.replicas * (has_kraft(c) and c.late_fetches > 0)):
-    """A replica in a cluster in which fetches can be late."""
+    """A replica in a cluster in which a fetch can outlive the process that sent it."""
 
 
 class Consumer(Domain, size="consumers"):
@@ -343,7 +343,7 @@ class PartitionEpoch(Domain, size=lambda configuration: configuration.partition_
 
 
 class Announcement(Domain, size=lambda c: (c.partition_changes if has_kraft(c) else c.elections) + 1):
-    """What is announced: with KRaft, metadata records by partition epoch; with ZooKeeper, elections by leader epoch."""
+    """A metadata record, numbered by partition epoch (KRaft), or an election, numbered by leader epoch (ZooKeeper)."""
 
 
 class KraftAnnouncement(Domain, size=lambda c: (c.partition_changes + 1) * has_kraft(c)):
@@ -351,7 +351,7 @@ class KraftAnnouncement(Domain, size=lambda c: (c.partition_changes + 1) * has_k
 
 
 class AlterIsrAnnouncement(Domain, size=lambda c: (c.elections + 1) * (alters_partitions(c) and not has_kraft(c))):
-    """The announcements of elections with ZooKeeper since 2.8, in which leaders change the ISR by AlterIsr requests."""
+    """An announcement of an election by a ZooKeeper controller since 2.8, when leaders began to send AlterIsr."""
 
 
 LOG_START_OFFSETS = between(0, lambda configuration: configuration.log_size if configuration.delete_records else 0)
@@ -534,8 +534,8 @@ BUDGETS = [name.removesuffix("_left") for name in vars(State) if name.endswith("
 
 
 def _subsets_with(leader, replicas, at_least):
-    """Yield every ISR with the leader and at least `at_least` members, as truth values, in the order of binary
-    numbers."""
+    """Yield each ISR that contains the leader and has at least `at_least` members, as a list of truth values by
+    replica. The order is that of binary numbers in which bit r stands for replica r."""
     for number in range(1 << replicas):
         isr = [bool(number >> r & 1) for r in range(replicas)]
         if isr[leader] and sum(isr) >= at_least:
@@ -546,7 +546,7 @@ def _cluster(configuration, leader, isr, lengths, absent=()):
     """Return a quiescent cluster at epoch 0, in which broker r holds the first lengths[r] records, all of them
     acknowledged.
 
-    Brokers that are absent, or no replicas of the partition, have no leader and no followers, as after a crash.
+    A broker in `absent`, or without the partition, knows no leader and no followers, as after a crash.
     """
     replicas, log_size, elections = configuration.replicas, configuration.log_size, configuration.elections
     committed = lengths[leader]
@@ -616,7 +616,7 @@ def is_assigned_at_first(configuration, r):
 def quiescent_clusters(configuration):
     """Yield stable clusters: leader 0, equal logs, any ISR with the leader and at least min.insync.replicas members.
 
-    With `start=any`: any leader, any ISR with it, any common log of the ISR, and any prefix of this log elsewhere.
+    With `start=any`: any leader, any ISR with it, any log of the ISR, and any prefix of this log on other replicas.
     """
     if configuration.start == Start.ANY:
         yield from _any_clusters(configuration)
@@ -655,8 +655,8 @@ def _any_clusters(configuration):
 
 @terminal
 def cluster_is_idle(s):
-    """The numbers of records, elections and faults are bounded, so a cluster can run out of events. This is no
-    deadlock, even without a leader: separate properties forbid states that must not last."""
+    """Accept every state without events as an intended end: the numbers of records, elections and faults are bounded.
+    Even an end without a leader is no deadlock; separate properties forbid states that must not last."""
     return True
 
 

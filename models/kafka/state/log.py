@@ -1,8 +1,8 @@
 """What a broker keeps on its disk: its log, and beside it the cache of leader epochs.
 
-A log has a start that can move, and is cut with side effects: Kafka's additions to models/log.py. The cache of leader
-epochs is as old as 0.11 (LeaderEpochFileCache): `epoch_cache[r][epoch]` is the offset at which this epoch starts in the
-log of r, as far as r knows, or NONE. Entries are ordered by epoch; their offsets never decrease.
+Kafka's logs add to models/log.py a log start offset that can move, and truncation with side effects. The cache of
+leader epochs exists since 0.11 (LeaderEpochFileCache): `epoch_cache[r][epoch]` is the offset at which this epoch starts
+in the log of r, as far as r knows, or NONE. Entries are ordered by epoch; their offsets never decrease.
 """
 
 from isrcheck.models.kafka.state.clients import cut_producer_state, delete_producer_records
@@ -48,8 +48,8 @@ def largest_epoch_up_to(s, r, epoch):
 def is_answered(s, r, epoch):
     """Whether r can answer where `epoch` ends in its log. Kafka: LeaderEpochFileCache.endOffsetFor.
 
-    An unknown epoch (NONE) has no end. But up to 1.1, NONE was first compared with the latest epoch, so a leader with
-    an empty cache answers a follower with an empty cache with the leader's log end.
+    No end is known for the epoch NONE, which a follower with an empty cache asks for. An exception up to 1.1: a leader
+    whose cache is empty as well takes NONE for its latest epoch, and answers with its log end.
     """
     if epoch == NONE:
         return s.TRUNC == Truncation.KIP101 and latest_epoch(s, r) == NONE
@@ -101,7 +101,7 @@ def drop_epochs_from(s, r, end_offset):
 
 
 def raise_epochs_to(s, r, log_start_offset):
-    """Forget epochs up to `log_start_offset`, but let the last of them start there. Kafka: truncateFromStart."""
+    """Of epochs that start up to `log_start_offset`, keep the last, and start it there. Kafka: truncateFromStart."""
     last_dropped = NONE
     for epoch in range(s.elections + 1):
         if s.epoch_cache[r][epoch] != NONE and s.epoch_cache[r][epoch] <= log_start_offset:
@@ -141,8 +141,8 @@ def append_to_log(s, r, record, epoch):
 def clamp_high_watermark(s, r):
     """Keep the high watermark within the log. Up to 2.1 nothing does this: the high watermark is stored apart.
 
-    Kafka: Log.updateHighWatermark (2.4); for a log that restarts, since 2.6 (KAFKA-9491); the model does not
-    distinguish the two.
+    Kafka: Log.updateHighWatermark, since 2.4 for a truncated log, since 2.6 for a log that restarts (KAFKA-9491). One
+    switch of the model covers both cases.
     """
     if s.HW_CLAMPED_AT_TRUNCATION:
         s.high_watermark[r] = max(s.log_start_offset[r], min(s.high_watermark[r], s.log_end_offset[r]))
@@ -165,11 +165,11 @@ def truncate_log(s, r, end_offset):
 
 
 def begin_to_follow(s, r):
-    """Before it fetches, a follower has to reconcile its log with the leader's.
+    """Start to reconcile a new follower's log with its leader's log, before the follower fetches.
 
-    Up to 0.10 it truncates to its own high watermark at once; because its high watermark lags, the removed records may
-    be committed. From 0.11 on it is Truncating until its leader has answered (reconciliation.py). Since 2.7 it fetches
-    at once, and the leader says where their logs diverge; only a log without any epoch is truncated here.
+    Up to 0.10 the follower truncates to its own high watermark at once; because this high watermark lags, the removed
+    records may be committed. From 0.11 on it is Truncating until its leader has answered (reconciliation.py). Since 2.7
+    it fetches at once, and the leader says where the logs diverge; only a log without any epoch is truncated here.
     """
     if s.TRUNC == Truncation.HW or (s.TRUNC == Truncation.ON_FETCH and latest_epoch(s, r) == NONE):
         truncate_log(s, r, s.high_watermark[r])

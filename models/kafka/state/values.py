@@ -20,7 +20,7 @@ class IsolationLevel(Spelled):
 
 
 class AutoOffsetReset(IntEnum):
-    """Where a consumer continues if its position does not exist: `auto.offset.reset`; with none it stops."""
+    """Where a consumer continues if its position does not exist (`auto.offset.reset`); with `none`, it stops."""
 
     LATEST = 0
     EARLIEST = 1
@@ -32,10 +32,10 @@ class AutoOffsetReset(IntEnum):
 
 
 class PositionCheck(IntEnum):
-    """POSITION_CHECK: how a consumer finds out at a new leader that records which it has read are lost (KIP-320).
+    """POSITION_CHECK: how a consumer detects, at a new leader, that records which it has read are lost (KIP-320).
 
-    Kafka compares the consumer's position with the end of the epoch of its last record. This misses a log of the same
-    length with records of an earlier epoch; END_OFFSET_AND_EPOCH finds such a log by the epoch in the answer.
+    Kafka compares the consumer's position with the end of the epoch of its last record. This misses the loss if the new
+    log is as long, with records of an earlier epoch; END_OFFSET_AND_EPOCH detects it by the epoch in the answer.
     """
 
     NONE = 0
@@ -72,7 +72,7 @@ class IsrChannel(IntEnum):
 class MaximalIsr(IntEnum):
     """MAXIMAL_ISR: which replicas count while a change of the ISR is pending (Partition.PartitionState.maximalIsr).
 
-    Kafka counts those of the committed and the proposed ISR; the other values are the mistakes that KIP-497 avoids.
+    Kafka counts every member of the committed or the proposed ISR; the other values are mistakes that KIP-497 avoids.
     """
 
     COMMITTED_AND_PROPOSED = 0
@@ -89,9 +89,9 @@ class BrokerStateCheck(IntEnum):
 
 
 class HighWatermarkWait(IntEnum):
-    """HW_WAIT: whether replicas outside the ISR hold the high watermark back while they count as caught up.
+    """HW_WAIT: whether the high watermark waits for replicas that are caught up, but outside the ISR.
 
-    OFF stands for any timing: a replica may be slow at any time.
+    With OFF it never waits for them, because the model has no time: any of these replicas may be slow at any time.
     """
 
     OFF = 0
@@ -99,7 +99,7 @@ class HighWatermarkWait(IntEnum):
 
 
 class Failure(IntEnum):
-    """What counts as a failure in KIP-966's claim: only losses of data, or every unclean shutdown."""
+    """What counts as a failure that KIP-966 promises to tolerate: only a loss of data, or any unclean shutdown."""
 
     LOSS = 0
     UNCLEAN_SHUTDOWN = 1
@@ -157,9 +157,9 @@ class ShrinkRule(IntEnum):
 class UnknownProducer(IntEnum):
     """UNKNOWN_PID_POLICY: the sequence number with which a producer may begin at a leader that does not know it.
 
-    SEQUENCE_ZERO and ZERO_OR_OUT_OF_ORDER: only 0; other numbers get UNKNOWN_PRODUCER_ID (1.0 to 2.4, KAFKA-5793) or,
-    as any gap, OUT_OF_ORDER_SEQUENCE_NUMBER (0.11). ANY_SEQUENCE: any (since 2.5, KIP-360). ANY_UNLESS_EMPTY: any, but
-    only 0 while the log has never held a record (KAFKA-15591).
+    SEQUENCE_ZERO: only 0; other numbers get UNKNOWN_PRODUCER_ID (1.0 to 2.4, KAFKA-5793). ZERO_OR_OUT_OF_ORDER: only 0;
+    other numbers get OUT_OF_ORDER_SEQUENCE_NUMBER, like any gap (0.11). ANY_SEQUENCE: any number (since 2.5, KIP-360).
+    ANY_UNLESS_EMPTY: any number, but only 0 while the log has never held a record (KAFKA-15591).
     """
 
     SEQUENCE_ZERO = 0
@@ -189,7 +189,7 @@ class AlterPartition(IntEnum):
 
 
 class BrokerEpoch(IntEnum):
-    """The process behind a fetch, as far as it is known: unknown, the registered process, or an earlier one."""
+    """Which process of a broker sent a fetch: unknown, the process that is now registered, or an earlier process."""
 
     UNKNOWN = 0
     REGISTERED = 1

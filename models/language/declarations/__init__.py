@@ -418,8 +418,8 @@ class Subset:
 
 @dataclass(frozen=True)
 class LastOf:
-    """The number of a domain's last element, as the upper end of a range of values. The number depends on the
-    configuration, with which an object of this class is called."""
+    """A function of the configuration that returns the number of a domain's last element. It serves as the upper end of
+    a range of values."""
 
     domain: type[Domain]
 
@@ -617,8 +617,8 @@ class Field:
 
     @property
     def own(self) -> tuple[type[Domain], ...]:
-        """The domains of the indices in a model's text, as in `s.isr[p]`: all in `over`; for a set or queue, all but
-        the last domain, which numbers the cells of the set or queue."""
+        """The domains of the indices that a model's text writes, as in `s.isr[p]`: all domains in `over`; a set or
+        queue leaves out the last domain, which numbers its cells."""
         return self.over if self.contents is None else self.over[:-1]
 
     def start(self, sizes: Sequence[int]) -> Any:
@@ -898,8 +898,8 @@ Domains = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class WeakFairness:
-    """One fairness assumption as a model's file declares it: actions, as functions or by name (empty: all actions), and
-    the parameters for whose values fairness is assumed separately. The loader makes a `Fairness` of it."""
+    """A fairness assumption as a model's file declares it: actions, each a function or a name (none: all actions), and
+    the parameters for whose values fairness is assumed separately. The loader turns it into a `Fairness`."""
 
     actions: tuple[Any, ...]
     each: tuple[Any, ...] = ()
