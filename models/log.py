@@ -38,7 +38,7 @@ def cut_log(s, r, end_offset):
 
 
 def logs_match(s):
-    """Two replicas with the same epoch at an offset have the same entries up to there, as far back as both logs go."""
+    """Whether two logs with the same epoch at an offset agree up to this offset, wherever both have an entry."""
     return all(
         same_entry(s, a, b, below)
         for a in range(s.replicas)

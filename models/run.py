@@ -103,7 +103,7 @@ def holds_step(instance: Instance, prop: Property, before: Cells, step: Step, af
 
 
 class Taken:
-    """The argument `taken` of a property of transitions, which represents a step: it equals the name of its action."""
+    """The step that a property of transitions gets as its argument `taken`; it equals the name of the step's action."""
 
     def __init__(self, instance: Instance, step: Step) -> None:
         self._action = instance.model.actions[step.action_index].name

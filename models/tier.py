@@ -43,10 +43,10 @@ from isrcheck.models.language.model import assemble
 
 
 class Seeding(IntEnum):
-    """SEEDING: what the leader's retention does about highestOffsetInRemoteStorage before it adds up sizes.
+    """SEEDING: when retention reads highestOffsetInRemoteStorage from the remote log metadata, before it adds up sizes.
 
-    NEVER: it uses the value as it is, -1 in a log that was just loaded. IF_UNKNOWN: if the value is -1, it reads a new
-    one from the remote log metadata (KAFKA-20732). ALWAYS: it reads a new one each time, so that no old one is used.
+    NEVER: it uses the value that the leader has, which is -1 in a log that was just loaded. IF_UNKNOWN: it reads the
+    value if the leader has -1 (KAFKA-20732). ALWAYS: it reads the value each time, so that no old value is used.
     """
 
     NEVER = 0
@@ -326,9 +326,9 @@ def least_isr_end_offset(s):
 
 @action
 def leader_advances_high_watermark(s):
-    """Everything that the whole ISR has is committed, and acknowledged (acks=all).
+    """The leader commits all entries that every member of the ISR holds, and acknowledges them (acks=all).
 
-    Kafka: Partition.maybeIncrementLeaderHW; the leader hears of a follower's progress with its next fetch.
+    Kafka: Partition.maybeIncrementLeaderHW; the leader learns how far a follower is from the follower's next fetch.
     """
     require(sum(1 for replica in range(s.brokers) if s.isr[replica]) >= s.min_insync_replicas)
     require(least_isr_end_offset(s) > s.high_watermark[s.leader])
@@ -393,7 +393,7 @@ def fetch_start_offset(s, follower):
 
 
 def can_build(s, follower):
-    """The follower has to build its state from the remote store, which has the segment before `fetch_start_offset`."""
+    """The follower has to build its state, and it can: the remote store has the segment before `fetch_start_offset`."""
     return (
         follower != s.leader
         and has_to_build(s, follower)
@@ -460,8 +460,8 @@ def begin_anew(s, follower):
 
 @action(shows="{follower}")
 def follower_crashes_before_epochs(s, follower: Replica):
-    """The broker restarts with the truncated log, and with the high watermark that it wrote to disk after the
-    truncation. With an earlier high watermark, the broker would begin at that offset, and build its state again."""
+    """The broker crashes after the truncation, and restarts without epochs. Its high watermark is from after the
+    truncation: with an earlier high watermark, the follower would fetch from that offset, and build its state again."""
     require(s.crashes_so_far < s.crashes)
     require(can_build(s, follower))
     truncate_for_remote_state(s, follower, fetch_start_offset(s, follower))
@@ -483,9 +483,9 @@ def follower_crashes_before_producer_snapshot(s, follower: Replica):
 
 @action(shows="{follower}")
 def follower_resumes_out_of_range(s, follower: Replica):
-    """A follower that failed tries again, but retention has moved the leader's log start beyond the follower's fetch
-    offset: OFFSET_OUT_OF_RANGE. The follower continues at its own log end or, if that is lower, at the leader's log
-    start.
+    """A follower that failed to build its state tries again, but retention has moved the leader's log start beyond the
+    follower's fetch offset: OFFSET_OUT_OF_RANGE. The follower continues at its own log end or at the leader's log
+    start, whichever is greater.
 
     Kafka: AbstractFetcherThread.fetchOffsetAndTruncate, offsetToFetch = max(leaderStartOffset, replicaEndOffset).
     """
@@ -741,7 +741,7 @@ def leader_deletes_records(s, segment: Segment):
 
 
 def begin_epoch(s):
-    """A new epoch: followers fetch from their log end (ReplicaManager.applyLocalFollowersDelta, initialFetchOffset)."""
+    """Begin an epoch: followers fetch from the log end. ReplicaManager.applyLocalFollowersDelta, initialFetchOffset."""
     s.leader_epoch += 1
     for replica in range(s.brokers):
         s.retry_offset[replica] = NONE
@@ -765,9 +765,9 @@ def controller_elects(s, replica: Replica):
 
 @action(shows="{replica}")
 def broker_restarts(s, replica: Replica):
-    """A clean restart: of a follower, which leaves the ISR, or of a leader alone in the ISR, which is elected again.
+    """A follower restarts cleanly, and leaves the ISR; or a leader alone in the ISR restarts, and is elected again.
 
-    The log and the high watermark stay; the highest remote offset is only in memory.
+    The log and the high watermark stay; the highest remote offset, which is only in memory, is lost.
     """
     require(s.restarts_so_far < s.restarts)
     require(replica != s.leader or all(other == replica or not s.isr[other] for other in range(s.brokers)))
@@ -786,8 +786,8 @@ def broker_restarts(s, replica: Replica):
 
 
 def is_retained(s, offset):
-    """The record is acknowledged, no client has deleted it, and retention.bytes keeps it: without its segment, less
-    than retention.bytes would be left of the longest log that a leader has had."""
+    """The record is acknowledged, no client has deleted it, and retention.bytes keeps it: in the longest log that a
+    leader has had, less than retention.bytes follows the record's segment."""
     return (
         s.committed_epoch[offset] != NONE
         and offset >= s.deleted_before
@@ -810,10 +810,10 @@ def tiered_record_is_kept(s):
 
 
 def leader_serves(s, offset):
-    """A consumer's fetch is answered from the log, or from a remote segment that is found by the offset's epoch.
+    """The leader can answer a fetch at `offset` from its log, or from a remote segment found by the offset's epoch.
 
-    Otherwise OFFSET_OUT_OF_RANGE: UnifiedLog.read below the log start offset; RemoteLogManager.read where
-    LeaderEpochFileCache.epochForOffset has no epoch, or no remote segment has this epoch.
+    Otherwise, the consumer gets OFFSET_OUT_OF_RANGE: from UnifiedLog.read below the log start offset; from
+    RemoteLogManager.read if LeaderEpochFileCache.epochForOffset has no epoch, or no remote segment has this epoch.
     """
     return s.log_start_offset[s.leader] <= offset and (
         is_stored_by(s, s.leader, offset)

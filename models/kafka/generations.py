@@ -1,7 +1,7 @@
 """Kafka's replication of one partition, in several generations.
 
-A generation is data: the modules that hold its actions, and values of switches. docs/kafka_model.md explains each
-switch. `2.0` is 2.0.0; `2.1` is 2.1.1, in which an answer of another epoch is dropped (KAFKA-7786).
+A generation is data: the modules that hold its actions, and the values of its switches and bounds. docs/kafka_model.md
+explains each switch. `2.0` is 2.0.0; `2.1` is 2.1.1, in which followers drop answers of another epoch (KAFKA-7786).
 """
 
 from isrcheck.models.kafka import lemmas, promises

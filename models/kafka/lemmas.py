@@ -91,8 +91,8 @@ def has_zookeeper(configuration):
 
 
 def elects_cleanly_with_zookeeper(configuration):
-    """With ZooKeeper: requests are fenced by epoch (KIP-320, FOLLOWER_SKIP), leaders are elected from the ISR, and a
-    leader that missed its demotion either forgets its followers' offsets or had no successor (missed_demotion.md)."""
+    """ZooKeeper's elections are safe: requests are fenced by epoch (KIP-320, FOLLOWER_SKIP), leaders are from the ISR,
+    and a leader that missed a demotion forgets its followers or had no successor (missed_demotion.md)."""
     return (
         configuration.TRUNC == Truncation.KIP320
         and configuration.ISR_CHANNEL == IsrChannel.ZK
@@ -103,8 +103,8 @@ def elects_cleanly_with_zookeeper(configuration):
 
 
 def elects_cleanly_with_kraft(configuration):
-    """As `elects_cleanly_with_zookeeper`, for a KRaft controller, with the repairs of missed_demotion.md,
-    stale_record.md and KAFKA-18991."""
+    """KRaft's elections are safe: the bugs of missed_demotion.md, stale_record.md and KAFKA-18991 are repaired, and the
+    faults and changes that are listed here do not occur."""
     return (
         configuration.CONTROLLER == Controller.KRAFT
         and configuration.BROKER_STATE_CHECK == BrokerStateCheck.BROKER_EPOCH
@@ -137,9 +137,9 @@ def elects_cleanly(configuration):
 
 
 def keeps_what_is_written(configuration):
-    """As `elects_cleanly`, and no disk or unflushed record is lost, and no old record deleted. A leader epoch cache has
-    an epoch as soon as the epoch begins (KAFKA-7415), and forgets the epoch when all its records are gone (KAFKA-10706;
-    with at most two elections, this does not matter)."""
+    """The configuration satisfies `elects_cleanly`, loses no disk and no unflushed record, and deletes no record. A
+    leader epoch cache has an epoch as soon as the epoch begins (KAFKA-7415), and forgets an epoch whose records are all
+    gone (KAFKA-10706; with at most two elections, this does not matter)."""
     return (
         elects_cleanly(configuration)
         and configuration.power_losses == 0
@@ -153,8 +153,8 @@ def keeps_what_is_written(configuration):
 
 
 def joins_isr_with_all(configuration):
-    """As `keeps_what_is_written`, and a follower needs every record from before the leader's epoch to join the ISR
-    (KAFKA-7128)."""
+    """The configuration satisfies `keeps_what_is_written`, and a follower needs every record from before the leader's
+    epoch to join the ISR (KAFKA-7128)."""
     return keeps_what_is_written(configuration) and configuration.EXPAND_EPOCH_START
 
 
@@ -164,7 +164,7 @@ def sends_once(configuration):
 
 
 def appends_once(configuration):
-    """As `keeps_what_is_written` and `sends_once`, without transactions: two leaders may append the same marker."""
+    """`keeps_what_is_written` and `sends_once` hold, without transactions (two leaders can append the same marker)."""
     return keeps_what_is_written(configuration) and sends_once(configuration) and configuration.transactions == 0
 
 
@@ -189,7 +189,7 @@ def is_news_for(s, r, partition_epoch):
 
 
 def announced_leader(s, epoch):
-    """The leader of this epoch, as long as a running broker has not heard of it; afterwards NONE."""
+    """The epoch's leader while a running broker has not heard of the epoch; NONE afterwards, or without a leader."""
     if s.CONTROLLER == Controller.ZOOKEEPER:
         return s.metadata_leader[epoch]
     leader = NONE
@@ -217,7 +217,7 @@ def leads_or_will_again(s, r, epoch):
 
 
 def is_undecided(s, leader):
-    """The leader's request has the controller's epochs, so the controller may accept it, even after a first refusal."""
+    """The leader's AlterPartition request has the current epochs, so it may be accepted, even after a first refusal."""
     return (
         (
             s.alter_partition[leader] == AlterPartition.REQUESTED
@@ -258,7 +258,7 @@ def may_be_trusted(s, r):
 
 
 def may_lead_after(s, r, leader, epoch):
-    """The broker leads after `epoch`, the epoch of `leader`, or was elected for a later epoch, or can be elected."""
+    """The broker leads, or was elected for, a later epoch than `epoch`, the epoch of `leader`; or it can be elected."""
     return (
         is_trusted(s, r)
         or (presumes_leadership(s, r) and s.leader_epoch[r] > epoch)
@@ -305,7 +305,7 @@ def is_choice(s, leader, epoch, choice):
 
 
 def has(s, leader, epoch, choice, r):
-    """The replica is in the ISR `choice`, one of those with which the leader of the epoch may commit."""
+    """The replica is in `choice`, which is one of the ISRs with which the leader of the epoch may commit records."""
     if s.CONTROLLER == Controller.ZOOKEEPER:
         return s.isr[leader][r] if leads(s, leader, epoch) else s.metadata_isr[epoch][r]
     if choice == MAXIMAL:
@@ -320,7 +320,7 @@ def has(s, leader, epoch, choice, r):
 
 @lemma
 def faults_stay_within_their_budgets(s):
-    """What is left of a budget never exceeds the initial budget; the numbers of bounces and crashes are not limited."""
+    """What is left of a budget never exceeds the initial budget; the proofs cover any number of bounces and crashes."""
     return (
         s.preferred_elections_left <= s.preferred_elections
         and s.unclean_elections_left <= s.unclean_elections
@@ -360,7 +360,7 @@ def only_leaders_remember_followers(s):
 
 @lemma(applies=has_zookeeper)
 def elections_are_announced(s):
-    """An announced election stays announced while a running broker has not heard of it; its ISR contains its leader.
+    """An election is announced while a running broker has not heard of it; the announced ISR has the announced leader.
 
     The last announcement names the controller's leader.
     """
@@ -402,7 +402,7 @@ def an_epoch_has_one_leader(s):
 def leader_and_controller_share_the_isr(s):
     """A leader is in its own ISR, and the controller's leader has the controller's ISR: the two are written together.
 
-    Until the leader has heard of its election, its ISR is the announced one.
+    Until the controller's leader has heard of its election, the announced ISR is the controller's ISR.
     """
     return all(
         s.isr[leader][leader]
@@ -420,10 +420,10 @@ def leader_and_controller_share_the_isr(s):
 
 @lemma(applies=elects_cleanly_with_zookeeper)
 def a_reelected_leader_was_not_replaced(s):
-    """A leader that was elected again, and has not heard of the epochs in between, has had no successor in between.
+    """A leader that was elected again, but has not heard of the epochs in between, had no successor in these epochs.
 
-    A leader on which the controller gave up leaves the ISR, and rejoins it only by fetching from its successor, once it
-    knows of its demotion. Its knowledge of its followers survives only where it had no successor (missed_demotion.md).
+    After a failover, the old leader is outside the ISR until it has heard of its demotion and fetched from its
+    successor. So a leader keeps its knowledge of its followers only if it had no successor (missed_demotion.md).
     """
     return not s.REMOTE_OFFSETS_KEPT_BY_REELECTED_LEADER or all(
         (
@@ -445,9 +445,9 @@ def a_reelected_leader_was_not_replaced(s):
 
 @lemma(applies=elects_cleanly)
 def nobody_joins_an_isr_unheard(s):
-    """A broker that may lead after a leader, but knows no later epoch than the leader's, is still in the leader's ISR.
+    """If a broker may lead after a leader, but knows no later epoch than the leader's, it is still in the leader's ISR.
 
-    To join an ISR, a broker fetches in the controller's epoch, so it has heard of that epoch.
+    To join an ISR, a broker has to fetch in the controller's epoch, so it has heard of that epoch.
     """
     return all(
         has(s, leader, epoch, choice, r)
@@ -540,8 +540,8 @@ def records_rise(s):
 
 @lemma(applies=elects_cleanly_with_kraft)
 def brokers_know_what_the_records_said(s):
-    """Brokers that know the newest partition epoch know the controller's leader; all brokers with one leader epoch know
-    the same leader; and a record that is newer than a broker's knowledge has no earlier leader epoch."""
+    """Brokers that know the newest partition epoch know the controller's leader; brokers with the same leader epoch
+    know the same leader; and a record that a broker may still apply has no earlier leader epoch than the broker."""
     return all(
         (s.leader_epoch[r] < s.controller_epoch or s.leader[r] == s.controller_leader)
         and (s.partition_epoch[r] < s.controller_partition_epoch or s.leader_epoch[r] == s.controller_epoch)
@@ -573,8 +573,8 @@ def brokers_know_what_the_records_said(s):
 
 @lemma(applies=elects_cleanly_with_kraft)
 def the_leader_is_active(s):
-    """The leader is neither fenced nor shutting down; a broker that is both fenced and shutting down runs. A partition
-    without a leader has an empty ISR or, without ELR, an ISR of one member."""
+    """The leader is neither fenced nor shutting down; a broker that is both fenced and shutting down is still up. A
+    partition without a leader has an empty ISR or, without ELR, an ISR of one member."""
     members = sum(1 for r in range(s.replicas) if s.controller_isr[r])
     return (s.controller_leader != NONE or members == (0 if s.ELR else 1)) and all(
         is_active(s, r) if s.controller_leader == r else s.is_up[r] or not (s.is_fenced[r] and s.is_shutting_down[r])
@@ -629,10 +629,10 @@ def requests_name_what_their_leader_knew(s):
 
 @lemma(applies=elects_cleanly_with_kraft)
 def a_pending_change_is_on_its_way(s):
-    """The leader is in its ISR and in its proposed ISR. Its request is on its way, was refused because the controller
-    knows more, or is answered; if the answer is ACCEPTED, the next record has the requested ISR.
+    """A leader is in its own ISR and in its proposed ISR. The request for a pending change is on its way, was refused
+    because the controller knows newer epochs, or is answered; once ACCEPTED, the next record has the requested ISR.
 
-    The request of a change that was dropped has an older epoch than the request's leader knows.
+    If a leader has dropped its change, the request for this change has an older epoch than the leader knows.
     """
     return all(
         s.isr[leader][leader]
@@ -668,8 +668,8 @@ def a_pending_change_is_on_its_way(s):
 
 @lemma(applies=elects_cleanly_with_kraft)
 def the_leader_counts_everyone_in_the_isr(s):
-    """The maximal ISR of the controller's leader has all members of the controller's ISR; that of any leader has all
-    members of the ISR in each record of this leader's epoch that the leader has not applied yet.
+    """The maximal ISR of the controller's leader contains the controller's ISR. The maximal ISR of any leader contains
+    the ISR of each record of the leader's epoch that the leader has not applied yet.
 
     Whatever the controller does by itself makes the ISR smaller; only an accepted request makes the ISR larger, and the
     leader made this request with its present knowledge.
@@ -847,7 +847,7 @@ def responses_start_where_the_log_ends(s):
 
 @lemma(applies=keeps_what_is_written)
 def epochs_never_fall_along_a_log(s):
-    """A leader appends in an epoch that is not earlier than any epoch in its log."""
+    """Along a log, epochs never fall: a leader appends in an epoch that is not earlier than any epoch in its log."""
     return all(
         coming_epoch(s, r, earlier) <= coming_epoch(s, r, offset)
         for r in range(s.replicas)
@@ -860,7 +860,7 @@ def epochs_never_fall_along_a_log(s):
 
 @lemma(applies=sends_once)
 def records_stand_in_the_order_of_sending(s):
-    """A leader appends the next record after all records that were sent before, and no record is sent again."""
+    """A log holds its records in the order in which they were sent, because no record is sent a second time."""
     return all(
         coming_record(s, r, offset) < s.next_record
         and not any(
@@ -937,7 +937,7 @@ def nothing_is_known_of_an_epoch_without_a_leader(s):
 def coming_logs_match(s):
     """Two logs with an entry of the same epoch are equal up to that entry: each has what the leader of the epoch had.
 
-    This also holds for entries in flight, and for entries at different offsets up to the smaller offset.
+    Entries in flight count, too. If the entries are at different offsets, the logs are equal up to the smaller offset.
     """
     return all(
         will_be_same(s, a, b, below)
@@ -955,8 +955,8 @@ def coming_logs_match(s):
 
 @lemma(applies=keeps_what_is_written)
 def a_leader_has_all_of_its_epoch(s):
-    """Only the leader of an epoch appends in it, and it does not truncate while it leads: no replica has more entries
-    of the epoch."""
+    """While a broker leads an epoch, or will lead it again, it has every entry of the epoch that any replica has: only
+    the leader appends in the epoch, and it does not truncate."""
     return all(
         s.log_epoch[leader][offset] == epoch
         for leader in range(s.replicas)
@@ -970,7 +970,7 @@ def a_leader_has_all_of_its_epoch(s):
 
 @lemma(applies=keeps_what_is_written)
 def a_follower_has_agreed_with_its_leader(s):
-    """A follower that is done truncating has only entries of its leader, while that leader leads or will lead again."""
+    """A follower done truncating has only entries that its leader has, while the leader leads or will lead again."""
     return all(
         holds_what_comes_to(s, leader, follower, offset) and s.fetch[follower][leader] != Fetch.DIVERGING
         for follower in range(s.replicas)
@@ -992,8 +992,8 @@ def is_empty_epoch(s, r, epoch):
 
 @lemma(applies=keeps_what_is_written)
 def caches_know_the_epochs_of_the_log(s):
-    """A cache has each epoch of its log, at an offset with this epoch, and at most one other epoch: a later one,
-    without entries. A leader's cache has the leader's own epoch."""
+    """A cache has each epoch of its log, at the offset of an entry of this epoch, and at most one epoch without
+    entries, which is later than all epochs of the log. A leader's cache has the leader's own epoch."""
     return all(
         (
             s.epoch_cache[r][epoch] < s.log_end_offset[r]
@@ -1014,7 +1014,7 @@ def caches_know_the_epochs_of_the_log(s):
 
 
 def is_entered_late(s, r, epoch):
-    """The cached start of this epoch is above the epoch's first record, which follows an empty epoch (KAFKA-10706)."""
+    """The cached start of the epoch is above the epoch's first record: an empty epoch came in between (KAFKA-10706)."""
     return any(s.log_epoch[r][offset] == epoch for offset in range(s.log_size) if offset < s.epoch_cache[r][epoch])
 
 
@@ -1030,9 +1030,9 @@ def has_nothing_but(s, r, leader):
 def caches_name_where_epochs_start(s):
     """A cache has each epoch at the offset of the epoch's first record.
 
-    Before 2.7 there is an exception: a follower that led an epoch in which nothing was appended, and continued with
-    records of an older epoch (KAFKA-10706). With three epochs, such a follower follows the last leader, and never has
-    to truncate its log again.
+    Before 2.7 there is an exception (KAFKA-10706): a follower that led an epoch in which nothing was appended, and then
+    fetched records of an older epoch, caches the older epoch at a later offset. With three epochs, such a follower
+    follows the last leader, and never has to truncate its log again.
     """
     return all(
         not s.EPOCH_ENTRY_AT_END_DROPPED
@@ -1104,7 +1104,7 @@ def may_yet_fetch(s, follower, leader, epoch):
 
 
 def is_known_to_hold(s, follower, leader, epoch, offset):
-    """The leader of this epoch knows, from a fetch that counts now or later, that the follower holds this offset."""
+    """From a fetch, the leader knows, or will know once it leads this epoch, that the follower holds this offset."""
     return offset < s.remote_log_end_offset[leader][follower] and (
         leads(s, leader, epoch) or s.REMOTE_OFFSETS_KEPT_BY_REELECTED_LEADER
     )
@@ -1134,8 +1134,8 @@ def holds_entry_of(s, r, leader, offset):
 
 @lemma(applies=joins_isr_with_all)
 def a_leader_knows_what_followers_have_fetched(s):
-    """If a leader knows a follower's offset, it is within the leader's log; the follower, if it runs, has been in the
-    leader's epoch, or in an earlier epoch from which the leader kept its knowledge."""
+    """The offset that a leader knows of a follower is within the leader's log. If the follower runs, it has been in the
+    leader's epoch, or it is in an earlier epoch from which the leader kept its knowledge."""
     return all(
         follower != leader
         and s.remote_log_end_offset[leader][follower] <= s.log_end_offset[leader]
@@ -1179,8 +1179,8 @@ def later_leaders_hold_what_may_be_committed(s):
     """A broker that leads, or may lead, in a later epoch than another leader holds every entry that the earlier leader,
     zombie or not, may commit; or the broker can still fetch from the earlier leader, which waits for it.
 
-    A later leader holds the entry from before its own epoch: a follower that joins the ISR has everything up to the
-    start of the epoch (KAFKA-7128).
+    A later leader holds each of these entries below the start of its own epoch, because a broker that joins an ISR has
+    everything from before the epoch of the ISR's leader (KAFKA-7128).
     """
     return all(
         (
@@ -1263,8 +1263,8 @@ def high_watermarks_are_exposed(s):
 
 @lemma(applies=joins_isr_with_all)
 def leaders_hold_what_followers_know(s):
-    """An entry that a broker knows to be exposed is held by the broker's leader, by all later leaders, and by each
-    earlier leader after which no leader up to the broker's epoch exposed anything."""
+    """An entry that a broker knows to be exposed is held by the broker's leader and by all later leaders. An earlier
+    leader holds the entry if no leader after it, up to the broker's epoch, has exposed anything."""
     return all(
         s.log_record[leader][offset] == s.exposed_record[offset]
         and s.log_epoch[leader][offset] == coming_epoch(s, r, offset)
@@ -1307,7 +1307,7 @@ def leaders_hold_what_was_exposed(s):
 
 @lemma(applies=joins_isr_with_all)
 def what_was_exposed_is_one_entry(s):
-    """All replicas that hold an exposed entry hold the same copy, with one epoch, even if the record was sent again."""
+    """Replicas that know an entry to be exposed, or need it, hold the same copy, even if the record was sent again."""
     return all(
         will_be_same(s, a, b, offset)
         for a in range(s.replicas)
@@ -1335,8 +1335,8 @@ def who_joins_the_isr_holds_what_was_exposed(s):
 
 @lemma(applies=lambda configuration: joins_isr_with_all(configuration) and configuration.acks == Acks.ALL)
 def acknowledged_records_are_exposed(s):
-    """With acks=all, a producer waits at a leader that holds its record, and is answered once the high watermark is
-    above the record."""
+    """With acks=all, every acknowledged record is exposed, because producers are answered once the high watermark is
+    above the record. A producer waits only at a leader that holds its record."""
     return all(
         any(s.exposed_record[offset] == record for offset in range(s.log_size))
         for record in range(s.records)

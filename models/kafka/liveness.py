@@ -1,13 +1,13 @@
 """What must happen eventually in Kafka's replication: liveness. `MODEL` has the state and the generations of `kafka`.
 
-A search for loops needs every reachable state and its transitions, so these properties are no part of the model that
-`check kafka` searches; `check kafka_liveness` searches this one.
+A search for loops needs every reachable state and its transitions, so `check kafka` does not check these properties;
+`check kafka_liveness` does.
 
-What is fair: brokers hear of metadata, followers reconcile and fetch, leaders answer and drop slow followers from the
-ISR, the controller answers and unfences, and the coordinator of a transaction decides. Elections, crashes, restarts and
-actions of clients need not happen. Faults have budgets, so an endless behaviour has finitely many of them. A lost
-message has no budget in `kafka`; here no connection breaks, since a connection that breaks for ever keeps followers
-out. Nothing is demanded of runs that have used up their partition epochs: there, the controller cannot change the ISR.
+These steps are fair: brokers hear of metadata, followers reconcile and fetch, leaders answer and drop slow followers
+from the ISR, the controller answers and unfences, and the coordinator of a transaction decides. Elections, crashes,
+restarts and actions of clients need not happen. Faults have budgets, so an endless behaviour has finitely many faults.
+In `kafka` any number of messages can be lost; here no message is lost, since a connection that breaks for ever keeps
+followers out. Runs that have used up their partition epochs are exempt: the controller cannot change the ISR.
 """
 
 import importlib
@@ -121,7 +121,7 @@ def first_leader_rejoins_the_isr(s):
 
 
 def looks_for_common_part(s, follower, leader):
-    """The follower has to truncate its log before it can fetch records, and its leader answers where the logs part."""
+    """The follower has to find where its log and its leader's diverge before it gets records; the leader can answer."""
     return can_ask(s, follower, leader) and (
         s.is_truncating[follower]
         or (s.TRUNC == Truncation.ON_FETCH and diverges(s, leader, follower, latest_epoch(s, follower)))
@@ -156,7 +156,7 @@ def isr_changes_complete(s):
 
 
 def lacks_room_for_marker(s, leader):
-    """The log of the model is full, and a decided transaction has no marker in it."""
+    """The leader's log has reached the model's log size, and lacks the marker of a transaction."""
     return s.log_end_offset[leader] == s.log_size and any(
         any(s.transaction_of[record] == transaction for record in range(s.records))
         and not holds_record(s, leader, marker_of(s, transaction))
@@ -199,7 +199,7 @@ def _without_losses(model):
 
 
 def _generations():
-    """Yield each generation of `kafka` by name, and 3.1; 2.8 has the rule for the high watermark from before 3.1."""
+    """Yield the generations of `kafka`; 2.8 has the high watermark rule from before 3.1, and 3.1 is 2.8 without it."""
     for name, generation in generations.MODEL.protocols.items():
         switches = dict(generation.switches)
         if switches.get("CONTROLLER") == Controller.KRAFT:

@@ -49,7 +49,7 @@ from isrcheck.models.log import has_entry, logs_match, same_entry
 
 
 def data_was_given_up(s):
-    """There was a fault for which Kafka promises nothing: an unclean election, unflushed data, or a lost disk."""
+    """A fault occurred after which Kafka promises nothing: an unclean election, a power loss, or the loss of a disk."""
     return (
         s.unclean_elections_left < s.unclean_elections
         or s.power_losses_left < s.power_losses
@@ -94,8 +94,8 @@ def a_request_was_sent_again(s):
 
 
 def a_request_may_have_overtaken_another(s):
-    """A request was sent again while a later one was in flight or had arrived (Kafka keeps the order only with one
-    request in flight), or data was given up."""
+    """A producer without idempotence sent a request again and may have several requests in flight, so a later request
+    may have arrived before (Kafka keeps the order only with one request in flight); or data was given up."""
     return (
         s.retries_left < s.retries and s.max_in_flight_requests > 1 and not s.enable_idempotence
     ) or data_was_given_up(s)
@@ -200,7 +200,7 @@ def is_seen_as_committed(s, leader, record):
 def read_committed_is_atomic(s):
     """A read_committed reader sees all records of a transaction or none, and none of a transaction that was aborted.
 
-    All records are those that were acknowledged (a producer does not commit otherwise) and that no client has deleted.
+    "All" means: all that were acknowledged (otherwise, a producer does not commit) and that no client has deleted.
     """
     return all(
         is_seen_as_committed(s, leader, other) or was_deleted(s, other)
@@ -381,16 +381,16 @@ def may_end_the_wait(s, r):
 
 @always(permitted=data_was_given_up, applies=lambda configuration: configuration.CONTROLLER == Controller.KRAFT)
 def leaderless_partition_awaits_a_broker(s):
-    """A partition without a leader waits for a broker that can return, of ISR or ELR, or the last known leader.
+    """A partition without a leader waits for a broker that can return: from ISR or ELR, or the last known leader.
 
-    Otherwise only an unclean election by hand gives it a leader again.
+    If no such broker existed, only an unclean election by hand would give the partition a leader again.
     """
     return s.controller_leader != NONE or any(may_end_the_wait(s, r) for r in range(s.replicas))
 
 
 @always(applies=lambda configuration: configuration.reassignments > 0)
 def leader_knows_the_reassignment(s):
-    """A leader that has read all metadata, and knows of no newer change, knows which replicas are being added."""
+    """A leader that has read all metadata records knows which replicas are assigned, and which are being added."""
     return all(
         s.knows_adding[leader][r] == s.is_adding[r] and s.knows_assigned[leader][r] == s.is_assigned[r]
         for leader in range(s.replicas)
@@ -486,8 +486,8 @@ def consumers_skip_nothing(s):
 @always_step(permitted=data_was_given_up, applies=has_consumers)
 def lag_matches_isolation(before, after):
     """After a fetch, the lag of a consumer is the number of entries that it can still read at the broker that answered:
-    those below the high watermark, with read_committed those below the last stable offset, and none that the log does
-    not hold. If the consumer has read entries that the broker does not show, the lag is minus their number. Kafka:
+    the entries in the log below the high watermark or, with read_committed, below the last stable offset. If the
+    consumer has read entries that the broker does not show, the lag is minus the number of these entries. Kafka:
     SubscriptionState.partitionLag."""
     return all(
         any(
@@ -501,16 +501,16 @@ def lag_matches_isolation(before, after):
 
 
 def has_fetched(before, after, consumer):
-    """The step answers a fetch of the consumer, with an entry or with an end of the log that is new to the consumer. A
-    reset of the position is no fetch: after it, the epoch of the last entry is unknown."""
+    """The step answers a fetch of the consumer, with an entry or with a log end that is new to the consumer. A reset of
+    the position, after which the epoch of the last entry is unknown, does not count as a fetch."""
     return after.known_end_offset[consumer] != before.known_end_offset[consumer] or (
         after.position[consumer] > before.position[consumer] and after.consumed_epoch[consumer] != NONE
     )
 
 
 def entries_ahead(s, r, consumer):
-    """The number of entries from the consumer's position on that this broker shows, minus the number of entries below
-    the position that it does not show."""
+    """The number of entries that the broker shows at or above the consumer's position, minus the number of entries
+    below the position that the broker does not show."""
     return sum(1 for offset in range(s.log_size) if offset >= s.position[consumer] and is_shown(s, r, offset)) - sum(
         1
         for offset in range(s.log_size)
@@ -530,7 +530,7 @@ def is_shown(s, r, offset):
     applies=lambda c: c.consumers > 0 and c.auto_offset_reset == AutoOffsetReset.LATEST,
 )
 def latest_does_not_go_back(before, after):
-    """A consumer that is reset to the end of the log does not continue before an end that it knew (KAFKA-2334)."""
+    """A consumer that is reset to the log end does not go below a log end that it knew before (KAFKA-2334)."""
     return all(
         before.known_end_offset[consumer] <= after.position[consumer]
         for consumer in range(before.consumers)
@@ -602,12 +602,12 @@ def can_commit(configuration):
 
 
 def can_write(configuration):
-    """Not all records are held by all replicas from the start: there is a record to write."""
+    """There is a record to write: at least one record is not in the logs from the start."""
     return configuration.records > configuration.common_records
 
 
 def can_lose_a_broker(configuration):
-    """The controller can give up on a broker: with ZooKeeper on any broker, with KRaft if a session can expire."""
+    """The controller can give up on a broker: with ZooKeeper always, with KRaft after a fault, fencing or shutdown."""
     return configuration.CONTROLLER == Controller.ZOOKEEPER or bool(
         configuration.crashes
         or configuration.power_losses

@@ -1,9 +1,9 @@
-"""What has to be able to happen in a search before its answer means anything. `MODEL` has the state, the actions and
-the generations of `kafka`.
+"""What a search must be able to reach before its answer means anything. `MODEL` has the state, actions and generations
+of the model `kafka`.
 
-A search that finds no loss says nothing if its bounds allow no acknowledged record that a fault follows. Each scenario
-of an operator's question (checker/answers/planning.py) names the bounds in which the states of this model have to be
-reachable. The states are no properties of the model `kafka`, because in other bounds they need not be reachable.
+A search that finds no loss says nothing if, within its bounds, no fault can follow an acknowledged record. Each
+scenario of an operator's question (checker/answers/planning.py) names the bounds within which the states of this model
+have to be reachable. They are not properties of the model `kafka`, because in other bounds they need not be reachable.
 """
 
 import importlib
@@ -32,7 +32,7 @@ def failures(configuration):
 
 
 def elects(configuration):
-    """The bounds permit elections among brokers; the properties that then apply show whether something causes one."""
+    """The bounds permit elections; the properties that then apply show whether anything causes an election."""
     return configuration.elections > 0 and configuration.replicas > 1
 
 
@@ -68,7 +68,7 @@ def every_broker_is_down_after_an_acknowledgement(s):
 
 @sometimes(applies=lambda c: can_commit(c) and failures(c) >= c.replicas)
 def a_broker_leads_after_as_many_failures(s):
-    """A record was acknowledged, failures of one kind were as many as brokers, and the partition has a leader again."""
+    """A record was acknowledged, there were at least as many failures of one kind as brokers, and a broker leads."""
     failed = max(s.crashes - s.crashes_left, s.power_losses - s.power_losses_left, s.disk_losses - s.disk_losses_left)
     return (
         is_any_acknowledged(s) and failed >= s.replicas and any(is_controllers_leader(s, r) for r in range(s.replicas))

@@ -46,8 +46,8 @@ class Interpreter:
         self.instance = instance
 
     def call(self, routine: ir.Routine, arguments: Iterable[Argument | None]) -> int | None:
-        """Execute a routine and return its value; None if the routine is without a value, as an action, which changes
-        the cells of the state in `arguments`. An argument is None if its value is unknown.
+        """Execute a routine and return its value. A routine without a value, such as an action, returns None and
+        changes the cells of the state in `arguments`. An argument is None if its value is unknown.
 
         Raises ModelError if an index or a value leaves its declared range, Disabled if a guard is false, and
         UnknownVariableError if the routine uses an unknown argument.
@@ -181,8 +181,8 @@ class Evaluation:
                 return self.value(lowered_expression(expression))
 
     def decided(self, parts: Sequence[ir.Expression], decisive: bool) -> int:
-        """Return the value of an `and` or `or` with these parts: the first value that is false (for `and`: `decisive`
-        is False) or true (for `or`: `decisive` is True), or else the last value."""
+        """Return the value of an `and` (`decisive` is False) or of an `or` (`decisive` is True): the value of the first
+        part whose truth value is `decisive`, or else the value of the last part."""
         number = 0
         for part in parts:
             number = self.value(part)

@@ -75,7 +75,7 @@ class Intervals:
     # ------------------------------------------------------------------------------------------------------- statements
 
     def _block(self, statements: Sequence[ir.Statement], locals_: Locals) -> Locals | None:
-        """Return the intervals of the locals after the statements, given those before; None if every path returns."""
+        """Return the locals' intervals after the statements, given `locals_` before; None if every path returns."""
         after: Locals | None = locals_
         for statement in statements:
             if after is None:
@@ -242,8 +242,8 @@ class Intervals:
 
 
 def _of_ends(left: Interval, right: Interval, operation: Callable[[int, int], int]) -> Interval:
-    """Return the interval of an operation on two numbers, such as a product. While one number's sign is fixed, the
-    operation must be monotonic in the other number: then the result's extremes are at the intervals' ends."""
+    """Return the interval of the results of an operation on two numbers, such as a product. The operation must be
+    monotonic in each number while the other number is fixed: then the extremes are at the intervals' ends."""
     values = [operation(a, b) for a in left for b in right]
     return min(values), max(values)
 
@@ -255,9 +255,9 @@ def hull(*several: Interval | None) -> Interval:
 
 
 def _met(*ends: Locals | None) -> Locals:
-    """Return the intervals of the locals where paths meet; `ends` has the intervals at the end of each path, or None
-    for a path that returns. A path that leaves a local unassigned does not count for this local, which is never read
-    after such a path."""
+    """Return the intervals of the locals where paths meet: for each local, the hull of its intervals in `ends`. `ends`
+    has the locals' intervals at the end of each path, or None for a path that returns. A path that does not assign a
+    local is ignored for this local, because the function does not read the local after this path."""
     met: Locals = {}
     for end in ends:
         for variable, interval in (end or {}).items():

@@ -1,8 +1,8 @@
 """Models, read from the Python modules that declare them, and instances: models with a configuration.
 
-A `Model` is made of Python modules in the modelling language: one module, or a base with variants that replace single
-actions. The declarations in the modules are checked against the closed language. Every engine works on an `Instance`, a
-model with a configuration and a protocol: cells, steps, properties.
+A `Model` is made of Python modules in the modelling language: one module, or a base and variants that replace or add
+actions. A declaration or function that is not in the language is refused. Every engine works on an `Instance`, a model
+with a configuration and a protocol. An instance has the cells of a state, the steps, and the properties that apply.
 """
 
 from __future__ import annotations
@@ -158,8 +158,8 @@ def spell(entry: Entry, value: int) -> str:
 
 
 def parse(name: str, entry: Entry, text: str) -> int:
-    """Return the value of the configuration entry `name` that `text` stands for, such as 1 for "on". Raises UsageError
-    if the entry has no such value."""
+    """Return the value of the configuration entry `name` that is written as `text`, such as 1 for "on". Raises
+    UsageError if `text` cannot be read as a value of this entry."""
     text = text.strip()
     if entry.values is bool:
         truth = {"on": 1, "true": 1, "1": 1, "off": 0, "false": 0, "0": 0}
@@ -341,7 +341,7 @@ class Model:
         return any(prop.applies is not None for prop in properties) or any(map(callable, sizes))
 
     def place_of_start(self, field_name: str) -> str:
-        """Return FILE:LINE of what sets a field initially: the `@initial` function, else the field's declaration."""
+        """Return FILE:LINE of a field's initial value: of the `@initial` function, else of the field's declaration."""
         if self.start is None:
             return self.place_of(field_name)
         return place_of(self.start, self.path, getattr(self.start, "__name__", ""))
@@ -354,8 +354,8 @@ class Model:
 
     @cached_property
     def small(self) -> list[tuple[Sequence[int], Sequence[Interval]]]:
-        """The cases for which an `Instance` has found that no number becomes too large; they need no further check. A
-        case is the sizes of the domains, and the ranges of the fields and configuration entries."""
+        """The cases that need no further check, because an `Instance` has found that no number becomes too large in
+        them. A case consists of the sizes of the domains and the ranges of the fields and configuration entries."""
         return []
 
     def place_of(self, field_name: str) -> str:
@@ -380,15 +380,15 @@ class Model:
         return self.protocols[name]
 
     def _stand_in(self, name: str) -> str:
-        """Return the message that says which protocol stands for `name`, a release without a protocol (`3.8`) or a
-        patch release (`3.7.1`); empty if no protocol stands for `name`."""
+        """Return a message that names the protocol to use for `name`, a release without a protocol (`3.8`) or a patch
+        release (`3.7.1`), such as `3.7 stands for it`; empty if there is no protocol to use."""
         release = name.rpartition(".")[0]
         of_patch = f"{release} stands for it" if self.stand_ins and release in self.protocols else ""
         return self.stand_ins.get(name) or self.stand_ins.get(release) or of_patch
 
     def _refuse_of_another_protocol(self, chosen: Protocol, name: str, value: int) -> None:
-        """Raise UsageError if `value` is not the value of the switch `name` in the protocol `chosen`. Accept every
-        value if the switch does not determine the layout of states, or has the same value in all protocols."""
+        """Raise UsageError if `value` is not the value that the protocol `chosen` gives to the switch `name`. This is
+        checked only for a switch that determines the layout of states and whose value differs between protocols."""
         entry = self.entries[name]
         if not (entry.is_bound and entry.values is not None):
             return
@@ -432,7 +432,7 @@ class Model:
         return Instance(self, chosen, configuration, tuple(alternatives), dict(swaps or {}))
 
     def refuses(self, contradicts: Callable[[Any], bool], configuration: Any) -> bool:
-        """Whether one of the model's contradictions, `contradicts`, refuses a configuration."""
+        """Whether `contradicts`, one of the model's `@contradiction` functions, refuses the configuration."""
         return bool(run_plain_python(self.path, f"contradiction {contradicts.__name__}", contradicts, configuration))
 
 
@@ -525,12 +525,12 @@ def assemble(
     variants: Mapping[str, tuple[ModuleType | Sequence[ModuleType] | None, Mapping[str, Any]]] | None = None,
     stand_ins: Mapping[str, str] = MappingProxyType({}),
 ) -> Model:
-    """Return the model that `base` and `variants`, {protocol: (its own modules, its values of entries)}, declare.
+    """Return the model that the modules in `base` and `variants` declare.
 
-    The base is one module or several. The first declares `Configuration` and `State`; actions, properties and initial
-    states are numbered in the order of the modules. The modules of a variant (one, several, or None) may redefine
-    actions of the base, or add actions. `stand_ins` has a message for each release without a protocol, which says which
-    protocol stands for the release. Raises LanguageError for a function that is not in the language.
+    The first module of the base declares `Configuration` and `State`; actions, properties and initial states are
+    numbered in the order of the modules. `variants` maps each protocol to its own modules (one, several, or None),
+    which may redefine or add actions, and its values of configuration entries. `stand_ins` maps a release without a
+    protocol to a message that names the protocol to use. Raises LanguageError if a function is not in the language.
     """
     bases = [base] if isinstance(base, ModuleType) else list(base)
     path = inspect.getsourcefile(bases[0]) or bases[0].__name__
@@ -674,7 +674,7 @@ def _flattened(path: str, declared: Mapping[str, Field | Group]) -> dict[str, Fi
 
 
 def _queue_of_part(where: str, part: Field, of_records: Queue) -> Queue:
-    """Return the queue that holds, for each record in the queue `of_records`, the record's `part` at the same place."""
+    """Return the queue for one part of a record: it holds this part of each record of `of_records`, in order."""
     try:
         queue = Queue(of=part.values, most=of_records.most)
     except DeclarationError as error:
@@ -766,7 +766,7 @@ def _property(reader: Reader, name: str, python: FunctionType, actions: Sequence
 
 
 def _fault(declared: Field, sizes: Sequence[int], low: int, high: int) -> str:
-    """Return why a field of these sizes and range is impossible, and the cure; empty if the field is possible."""
+    """Return why a field cannot have these sizes and this range, and what to change; empty if the field is possible."""
     if isinstance(declared.contents, Queue) and sizes[-1] < 1:
         return f"holds queues of at most {sizes[-1]} elements; give most= at least 1"
     if any(size < 0 for size in sizes):
@@ -855,7 +855,7 @@ class Instance:
         return f"<Instance of {self.model.name}{protocol}: {', '.join(changed) or 'default configuration'}>"
 
     def _repr_pretty_(self, printer: Any, _is_cycle: bool) -> None:
-        """Print the instance with `printer`, as IPython and Hypothesis do."""
+        """Print the instance with `printer`; IPython and Hypothesis call this method to show an instance."""
         printer.text(repr(self))
 
     @cached_property
@@ -974,7 +974,7 @@ class Instance:
         return tuple(self.size_of(domain) for domain in self.model.domains)
 
     def python(self, function: Function) -> Callable[..., Any]:
-        """Return the function that CPython calls for `function`; its global names include each domain, as a range."""
+        """Return the function that CPython runs for `function`; its globals define the domains it uses, as ranges."""
         if not function.needs_sizes:
             return function.python
         if function not in self._python:
@@ -1074,7 +1074,7 @@ class Instance:
         return "initial_states" in vars(self)
 
     def like(self, other: Instance) -> Instance:
-        """Copy the initial states of `other`, if computed, and return this instance; the two differ only in actions."""
+        """Copy the initial states of `other` if they are computed; return self. `other` may differ only in actions."""
         if other.is_enumerated:
             vars(self)["initial_states"] = other.initial_states
         return self
@@ -1090,8 +1090,8 @@ class Instance:
         return self.start_from(enumeration.states(self._given(), watch))
 
     def start_from(self, states: InitialStates) -> InitialStates:
-        """Keep the states in `states` in which the model's constraints are true, as this instance's initial states, and
-        return them. Raises ModelError if there is no such state."""
+        """Make the states in `states` that satisfy the model's constraints the initial states of this instance, and
+        return these initial states. Raises ModelError if no state satisfies the constraints."""
         if not states:
             raise ModelError(
                 f"{self.model.name}: this configuration has no initial state; let an @initial function"
@@ -1133,7 +1133,7 @@ class Instance:
                     yield cells
 
     def generated_by(self, default: Cells, number: int, ordinals: Sequence[int]) -> Cells | None:
-        """Return the state that `@initial` function `number` makes of the state `default` with these arguments; None if
+        """Return the state that `@initial` function `number` makes from `default`, called with these arguments; None if
         a guard is false. Raises ModelError, with function and arguments, if a value or an index leaves its range."""
         function, state = self.model.generators[number], State(self, default)
         arguments = list(zip(self.generator_ranges[number], ordinals, strict=True))

@@ -51,7 +51,7 @@ class FieldLayout:
 
     def position(self, index: Sequence[int], cells: Sequence[int] = ()) -> int:
         """Return the position, among all cells of a state, of the field's cell with these indices. Raises ModelError if
-        there is no such cell; with the state's `cells`, the message about a queue has the queue's length."""
+        there is no such cell. For an index just after a queue, the message is more precise if `cells` are given."""
         offset = 0
         for depth, (size, axis_index) in enumerate(zip(self.sizes, index, strict=True)):
             if axis_index == size and cells and depth + 1 == len(self.sizes):
@@ -61,8 +61,8 @@ class FieldLayout:
         return self.offset + offset
 
     def _refuse_place(self, row: list[int]) -> None:
-        """Raise ModelError for an index after the last cell of a queue with the cells `row`: the queue is full and
-        nothing can be appended, or has no element at the index. Do nothing if the field holds no queues."""
+        """Raise ModelError for the index after the last cell of a queue, whose cells are `row`. The message says that
+        the queue is full or, if it is not, what its length is. Do nothing if the field holds no queues."""
         contents = self.field.contents
         if contents is None or contents.filler is None:
             return
@@ -81,8 +81,8 @@ class FieldLayout:
         return int(index)
 
     def cell(self, value: int) -> int:
-        """Return what a cell holds after a write of `value`. Raises ModelError for a value outside the field's
-        range."""
+        """Return `value` as the `int` that a cell of the field stores. Raises ModelError for a value outside the
+        field's range."""
         if not self.low <= value <= self.high:
             what = f"{int(value)} is written to {self.name}, whose values are {self.low}..{self.high}"
             raise ModelError(f"{what}; guard the step, or widen the field's range")
@@ -148,7 +148,7 @@ CODES = {1: "b", 2: "h", 4: "i"}
 
 @dataclass(eq=False)
 class InitialStates(Sequence[Cells]):
-    """The cells of all initial states; `packed` has one signed number of `size` bytes per cell."""
+    """The initial states of a model. `packed` holds the cells of all states, one signed number of `size` bytes each."""
 
     packed: bytes
     count_of_states: int
@@ -216,8 +216,8 @@ class InitialStates(Sequence[Cells]):
 
 
 class UnusualError(Exception):
-    """Raised for an initial state that is not of the usual form: a dictionary of numbers and nested lists of numbers. A
-    state of another form is read cell by cell."""
+    """Raised for an initial state that is not a dictionary of numbers and nested lists of numbers, the usual form. The
+    state is then read cell by cell."""
 
 
 Reader = Callable[[Any], bytes]
@@ -320,8 +320,8 @@ class Enumeration:
         return InitialStates(b"".join(rows), len(rows), self.cells, self.size)
 
     def _quick(self, dictionary: Any) -> bytes:
-        """Return the packed cells of a state, a dictionary of the usual form; ranges are checked later. Raises
-        UnusualError for another form."""
+        """Return the packed cells of a state that is a dictionary of numbers and nested lists of numbers, the usual
+        form; ranges are checked later. Raises UnusualError for a state of another form."""
         whole = self.usual | dictionary if type(dictionary) is dict else ()
         if len(whole) != len(self.usual):
             raise UnusualError
@@ -423,8 +423,8 @@ def _bytes_outside(low: int, high: int) -> bytes:
 
 
 class Meanings(Protocol):
-    """The part of `Instance` that a state needs: it gives the names in a model's functions (fields, records, entries of
-    the configuration, domains) their meanings."""
+    """The part of `Instance` that a `State` needs in order to look up the names in a model's functions: fields,
+    records, entries of the configuration, and domains."""
 
     @property
     def layouts(self) -> Mapping[str, FieldLayout]:
@@ -442,8 +442,8 @@ class Meanings(Protocol):
 
 
 class State:
-    """The object `s` in the functions of a model: its attributes are the fields and the configuration entries. Raises
-    ModelError for an index outside a field, and for a written value outside the field's range."""
+    """The object `s` in the functions of a model: its attributes are the fields and the configuration entries. The use
+    of an index outside a field, and the assignment of a value outside the field's range, raise ModelError."""
 
     __slots__ = ("_cells", "_instance")
     _cells: list[int]
@@ -481,7 +481,7 @@ def parts_of(state: State) -> tuple[Meanings, list[int]]:
 
 @dataclass(slots=True, eq=False, repr=False)
 class _ArrayView:
-    """A field without its last indices, as `s.epoch` in `s.epoch[r]`: the whole array, or a part of the array."""
+    """The array of a field, or the part of it that the first indices select, such as `s.epoch` in `s.epoch[r]`."""
 
     _cells: list[int]
     _layout: FieldLayout
@@ -506,7 +506,7 @@ class _ArrayView:
 
 
 def _part(cells: list[int], layout: FieldLayout, offset: int, depth: int) -> Any:
-    """Return what the first `depth` indices of a field select: a value, a set, a queue, or an array of these."""
+    """Return what a field holds after its first `depth` indices: a value, a set, a queue, or an array of these."""
     if depth == len(layout.sizes):
         return _load(cells, layout, offset)
     row = _ArrayView(cells, layout, offset, depth)
@@ -533,7 +533,7 @@ def _load(cells: list[int], layout: FieldLayout, offset: int) -> int | bool:
 
 @dataclass(slots=True, eq=False, repr=False)
 class SetView(AbstractSet[int]):
-    """A set of numbers in 0..size-1 in a state: `row[i]` is true if i is in the set. Sets compare as in Python."""
+    """A set of numbers in 0..size-1 in a state. Cell `row[i]` is true if the set has i. Sets compare as in Python."""
 
     row: Any
     size: int
@@ -576,8 +576,8 @@ class SetView(AbstractSet[int]):
 
 @dataclass(slots=True, eq=False, repr=False)
 class QueueView:
-    """A queue of at most `size` numbers in a state: `row[i]` is the element at place i. The places after the last
-    element hold the filler, a number below all elements."""
+    """A queue of at most `size` numbers in a state. Cell `row[i]` holds the element with index i; the cells after the
+    last element hold `filler`, a number below all elements."""
 
     row: Any
     size: int
@@ -624,7 +624,7 @@ class QueueView:
 
 
 class Members(SetView):
-    """A subset as an action's argument: `chosen[element]` and `element in chosen` are true if `chosen` has it."""
+    """A subset that is an argument of an action: `chosen[x]` and `x in chosen` are true if x is in the subset."""
 
     __slots__ = ()
 
@@ -646,7 +646,7 @@ class Members(SetView):
 
 
 class RecordView:
-    """A field of records, or of queues of records, with some or all of its indices, as `s.broker[r]` in
+    """A field of records, or of queues of records, after any number of indices, such as `s.broker[r]` in
     `s.broker[r].role`. `parts` has the names of the parts of each record."""
 
     __slots__ = ("_indices", "_name", "_parts", "_state")

@@ -1,4 +1,4 @@
-"""Messages to the user: exceptions with a message of one line, cures for unknown names, and text for terminals."""
+"""Messages to the user: exceptions with one-line messages, hints about unknown names, and text for terminals."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ class UsageError(Exception):
 
 
 class LanguageError(UsageError):
-    """Raised for a function that is not in the modelling language. The message begins with FILE:LINE and ends with the
-    cure."""
+    """Raised for a function that is not in the modelling language. The message begins with FILE:LINE and ends with
+    advice on how to correct the function."""
 
 
 class ModelError(UsageError):
@@ -22,7 +22,7 @@ class ModelError(UsageError):
 
 
 def nearest(name: str, names: Iterable[str]) -> str:
-    """Return the cure for an unknown name: the most similar known name, or all known names if none is similar."""
+    """Return a hint about an unknown name: the most similar known name, or all known names if none is similar."""
     names = list(names)
     close = difflib.get_close_matches(name, names, n=1)
     # Names that differ only in their digits (2.0 and 3.0) are different names, not misspellings.

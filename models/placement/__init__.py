@@ -1,1 +1,1 @@
-"""Which brokers hold the replicas of which partition, and what a lost broker takes with it."""
+"""The placement of replicas on brokers, and what fails with a broker: leaders, writes, or whole partitions."""

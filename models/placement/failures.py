@@ -1,12 +1,12 @@
-"""What the loss of brokers or racks takes along: leaders, the possibility to write, whole partitions.
+"""What is lost when brokers or racks fail: leaders, the possibility to write, whole partitions.
 
-Several partitions, each with replicas that all are in sync at first. Every assignment of replicas that Kafka can make
-(kafka_assignment.py) is an initial state. Brokers fail for good, alone or with their rack; the controller elects the
-first replica of a partition that is up. Each property counts partitions, and compares the count with a limit in the
-configuration: the smallest limit for which the property holds is the worst case. A property without a limit does not
-apply.
+The model has several partitions, whose replicas are all in sync at first. Every assignment of replicas that Kafka can
+make (kafka_assignment.py) is an initial state. Brokers fail for good, alone or with their rack; the controller elects
+the first of a partition's replicas that is up. Properties such as `leaders_move_rarely` count partitions, and compare
+the count with a limit in the configuration: the smallest limit for which a property holds is the worst case. Without a
+limit, the property does not apply.
 
-Left out: how long an election takes, and replicas that are not in sync, of which the other models tell.
+The model leaves out how long an election takes, and replicas that are not in sync, which other models describe.
 """
 
 from isrcheck.models.language import (
@@ -93,7 +93,7 @@ def more_in_sync_than_replicas(c):
 
 @initial
 def every_start_and_shift(configuration):
-    """An initial state for each assignment that Kafka can choose: chance decides an assignment's start and shift."""
+    """Yield an initial state for each `assignment` of replicas: Kafka chooses its start and shift at random."""
     c = configuration
     for start in range(c.brokers):
         for shift in range(c.brokers):
@@ -141,7 +141,7 @@ def controller_elects(s, partition: Partition, place: Place):
 
 @terminal
 def nothing_more_happens(s):
-    """Failures and elections are limited in number, so a behaviour may end in every state."""
+    """Every state can be the last state of a behaviour, since failures and elections are limited in number."""
     return True
 
 
@@ -179,7 +179,7 @@ def leaders_are_spread(s):
 
 @always
 def the_first_replica_that_is_up_leads(s):
-    """A leader that is up is the first of its partition's replicas that are up, since failed brokers do not return."""
+    """Each leader that is up is the first of its partition's replicas that are up. Failed brokers do not return."""
     return all(
         not is_led(s, p)
         or all(

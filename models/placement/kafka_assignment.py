@@ -1,7 +1,7 @@
 """How Kafka assigns the replicas of new partitions to brokers, with and without racks.
 
-Kafka: AdminUtils.assignReplicasToBrokers (up to 3.9 with ZooKeeper), in which chance decides start and shift. A KRaft
-controller stripes the partitions over racks instead (StripedReplicaPlacer), which is not here.
+This is AdminUtils.assignReplicasToBrokers of Kafka up to 3.9 with ZooKeeper, which chooses start and shift at random.
+A KRaft controller stripes the partitions over racks instead (StripedReplicaPlacer); this is not modelled.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """KIP-101 (Kafka 0.11): a follower truncates to where the epoch of its last entry ends in the leader's log.
 
-Kip101.tla.
+A translation of Kip101.tla.
 """
 
 from isrcheck.models.language import action, require

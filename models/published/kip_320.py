@@ -1,4 +1,4 @@
-"""KIP-320 (Kafka 2.1): a follower's actions have an effect only while it is in the leader's epoch. Kip320.tla."""
+"""KIP-320 (Kafka 2.1): a follower's actions have an effect only in the leader epoch that its leader has. Kip320.tla."""
 
 from isrcheck.models.language import action, require
 from isrcheck.models.log import has_entry
@@ -29,8 +29,8 @@ def follows_epoch(s, follower, leader):
 
 @action
 def become_follower(s, request: LeaderEpoch, r: Replica):
-    """The follower asks the leader that `request` names, which must be in exactly the request's epoch, and truncates
-    its own log to the end of the part that both logs have in common."""
+    """The follower adopts `request`, and truncates its log to the end of the part that it shares with the leader's log.
+    The leader is the replica that `request` names, which must be in exactly the epoch of `request`."""
     require(names_leader(s, request))
     require(presumes_leadership(s, s.request_leader[request]))
     require(s.leader_epoch[s.request_leader[request]] == request)

@@ -3,7 +3,7 @@
 A translation of the public TLA+ specification `hachikuji/kafka-specification` (KafkaReplication.tla), written by Kafka
 committers. One partition; a quorum (the controller) that never fails; LeaderAndIsr requests that are never lost, can
 reach each replica at any time, and can be skipped. As in the original, not modelled: messages of a fetch (a follower
-copies one entry in one step), crashes, clients, acknowledgements. The other modules here are one generation each.
+copies one entry in one step), crashes, clients, acknowledgements. Each other module here is one protocol generation.
 """
 
 from isrcheck.models.language import (
@@ -76,7 +76,7 @@ def is_true_leader(s, r):
 
 
 def is_caught_up_to(s, leader, follower, end_offset):
-    """Leader and follower hold an entry just below `end_offset`, unless it is 0; these entries are not compared."""
+    """`follower` follows `leader`, and both have an entry (equal or not) just below `end_offset`, unless it is 0."""
     return follows(s, follower, leader) and (
         end_offset == 0 or (has_entry(s, leader, end_offset - 1) and has_entry(s, follower, end_offset - 1))
     )

@@ -46,10 +46,10 @@ def voter_times_out(s, voter: Voter):
 
 
 def would_vote_for(s, voter, prospective):
-    """`voter` is `prospective`, or it follows no leader, is in no later epoch, and its log is not newer (KIP-996).
+    """`voter` would vote for `prospective`: it follows no leader, is in no later epoch, and has no newer log (KIP-996).
 
-    Left out, of Kafka: a voter that receives a later epoch adopts it; and a follower that has not fetched from its
-    leader yet would vote as well.
+    A prospective candidate votes for itself. Not modelled: in Kafka, a voter that receives a later epoch adopts it, and
+    a follower that has not fetched from its leader yet would vote as well.
     """
     return voter == prospective or (
         can_reach(s, voter, prospective)
@@ -61,7 +61,7 @@ def would_vote_for(s, voter, prospective):
 
 @action
 def prospective_becomes_candidate(s, voter: Voter):
-    """A majority would vote for `voter`, which asks all other voters in one step, so no outdated answer counts."""
+    """A majority would vote for `voter`, so `voter` becomes a candidate. All voters answer in this same step."""
     require(s.role[voter] == Role.PROSPECTIVE)
     require(s.epoch[voter] + 1 in LeaderEpoch)
     require(is_majority(s, sum(1 for other in Voter if would_vote_for(s, other, voter))))
@@ -150,8 +150,8 @@ def leader_resigns(s, leader: Voter):
 
 @action
 def leader_appends(s, leader: Voter):
-    """The leader appends a record. If each new leader writes an entry of its own, room for these entries is left in the
-    log: the bounds must not stop an election."""
+    """The leader appends a record. With LEADER_CHANGE_RECORD, it leaves room in the log for an entry of each later
+    leader, so that a full log never prevents an election."""
     require(is_leader(s, leader))
     require(s.next_record < s.records)
     require(s.log_end_offset[leader] + (s.elections - s.epoch[leader] if s.LEADER_CHANGE_RECORD else 0) < s.log_size)
@@ -161,7 +161,7 @@ def leader_appends(s, leader: Voter):
 
 @action
 def replica_restarts(s, replica: Replica):
-    """A crash and a restart, as one step: while it is down, a replica takes no step, as any replica may for a time."""
+    """A replica crashes and restarts in one step. Its downtime is not modelled: any replica may pause for a time."""
     require(s.restarts_so_far < s.restarts)
     become_follower(s, replica, s.epoch[replica], NONE)
     s.high_watermark[replica] = 0

@@ -1,11 +1,11 @@
-"""What must happen eventually in a quorum: liveness. `MODEL` has the state and the actions of the model `quorum`.
+"""The liveness properties of a quorum: what must happen eventually.
 
-A search for loops needs every reachable state and its transitions, so these properties are no part of the model that
-`check quorum` searches; `check quorum_liveness` searches this one. Only voters that hear no leader time out, because
-elections without a reason prevent all progress.
+They are not part of the model `quorum`, because a search for loops needs every reachable state and its transitions.
+`MODEL`, which `check quorum_liveness` searches, has the state and the actions of `quorum`, and bounds of its own. Only
+voters that hear no leader time out, because elections without a reason prevent all progress.
 
-All steps that replicas take by themselves are fair; faults and repairs are not. Epochs are bounded: once they are used
-up, no election can begin, and a behaviour that ends there is permitted.
+All steps that replicas take by themselves are fair; faults and repairs are not. Epochs are bounded: a behaviour without
+a leader is permitted if some voter has reached the last epoch, and so cannot begin an election.
 """
 
 import sys

@@ -112,7 +112,7 @@ def is_healthy(s, leader):
 
 @always_step(applies=lambda configuration: configuration.TIMEOUTS_NEED_SILENCE)
 def healthy_leader_is_kept(before, after, taken):
-    """While a leader reaches a majority that follows it, no follower leaves it: no election disturbs it.
+    """While a majority follows a leader that it can reach, the leader goes on, and these followers stay in its epoch.
 
     If voters may time out at any time, the property is always violated. Steps in which a replica restarts are exempt.
     """
@@ -133,8 +133,8 @@ def healthy_leader_is_kept(before, after, taken):
 
 
 def has_elections(configuration):
-    """The bounds allow an election in which another voter votes. With pre-vote and two voters, that needs the vote of
-    the leader, who votes only once it has resigned."""
+    """Voters may time out at any time, and a candidate can get the vote of a second voter. With pre-vote and two
+    voters, the second voter is the leader, which votes only after it has resigned or restarted."""
     return (
         configuration.elections > 0
         and configuration.replicas - configuration.observers > 1
@@ -154,7 +154,7 @@ def has_minorities(configuration):
 
 
 def has_conflicts(configuration):
-    """Two leaders can append conflicting records. Of two voters, one that lacks the other's entry is not elected."""
+    """Two leaders can append conflicting records. With two voters, they cannot: the voter with the older log loses."""
     return has_minorities(configuration) and configuration.records > (0 if configuration.LEADER_CHANGE_RECORD else 1)
 
 
@@ -195,8 +195,8 @@ def two_replicas_presume_leadership(s):
 
 
 def has_two_candidates(configuration):
-    """Two voters can be candidates of the same epoch. With only two voters, one of whom leads at first, this takes two
-    elections; with pre-vote, it takes three voters."""
+    """Two voters can be candidates of the same epoch. With only two voters, this can take two elections, because one of
+    them leads at first; with pre-vote, it takes three voters."""
     return configuration.elections > 1 and (
         has_minorities(configuration) if configuration.PRE_VOTE else has_elections(configuration)
     )

@@ -1,8 +1,8 @@
 """KRaft (KIP-595): followers and observers fetch from the leader, which learns from each fetch how far a log reaches.
 
-A fetch and its response, with at most one entry, are one step; or the response is lost, and only the leader has learned
-something. This leaves no behaviour out: a follower has one fetch in flight, drops the response if its epoch has changed
-meanwhile, and does nothing else with its log.
+A fetch and its response, with at most one entry, are one step. If the response is lost, the step changes only what the
+leader knows. These two kinds of steps leave out no behaviour: a follower has one fetch in flight, drops the response if
+its epoch has changed meanwhile, and does nothing else with its log.
 """
 
 from isrcheck.models.language import NONE, action, require
@@ -32,9 +32,9 @@ def epoch_before(s, r, end_offset):
 
 
 def is_diverging(s, leader, follower):
-    """The last fetched epoch and the fetch offset do not fit into the leader's log.
+    """The follower's last fetched epoch and its fetch offset do not match the leader's log: the logs diverge.
 
-    The log lacks this epoch, or this epoch ends in the log before this offset. Kafka: validateFetchOffsetAndEpoch.
+    The leader's log lacks this epoch, or ends this epoch before this offset. Kafka: validateFetchOffsetAndEpoch.
     """
     return (
         epoch_before(s, leader, end_offset_for_epoch(s, leader, last_epoch(s, follower))) != last_epoch(s, follower)
@@ -119,10 +119,10 @@ def truncate_to(s, follower, end_offset, epoch):
 
 @action(shows="{sender} from {other}")
 def sender_learns_of_epoch(s, sender: Voter, other: Replica):
-    """A candidate that asks for votes learns of a later epoch. A leader asks nobody, so it learns only from requests.
+    """A voter that asks for votes learns of a later epoch from an answer, and becomes a follower in that epoch.
 
-    A leader that has not learned of a later epoch is a zombie leader in KIP-595, Leader Progress Timeout. Left out:
-    the answers to BeginQuorumEpoch, which since KIP-853 a leader repeats for every voter that does not fetch.
+    A leader asks nobody: it learns only from requests, and is a zombie leader until then (KIP-595, Leader Progress
+    Timeout). Left out: answers to BeginQuorumEpoch, which since KIP-853 is repeated to voters that do not fetch.
     """
     require(s.role[sender] == Role.CANDIDATE or s.role[sender] == Role.PROSPECTIVE)
     require(can_reach(s, sender, other))

@@ -1,6 +1,6 @@
 """Raft: the leader pushes entries to its followers, and learns from each answer how far both logs agree.
 
-AppendEntries and its answer are one step, with one entry. This leaves no behaviour out: see actions.py.
+AppendEntries with one entry, and its answer, are one step; actions.py explains why this leaves out no behaviour.
 """
 
 from isrcheck.models.language import action, require

@@ -1,13 +1,13 @@
 """One write under a scheme of replication: when it is acknowledged, which brokers may lead, and what failures cost.
 
-Brokers that are alike are counted, not named: which of them acts makes no difference. A broker lacks the record or
-holds it; it leads, is in the ISR, eligible (KIP-966) or outside; and it may fail for good, with its disk. With MAJORITY
-there is no ISR: all followers count as its members, for ever. The controller that keeps the ISR does not fail, and
-notices failures at once; what is left out only causes delays.
+The state counts the brokers that are alike, because it makes no difference which of them acts. A broker holds the
+record or lacks it; it is the leader, in the ISR, eligible to lead (KIP-966) or outside; and it may fail for good and
+lose its disk. MAJORITY has no ISR: all followers always count as its members. The controller, which keeps the ISR, does
+not fail and notices failures at once; a slower controller would only cause delays.
 
 Sources: Raft (Ongaro's thesis, 3.6); Kafka's documentation, "Replicated Logs: Quorums, ISRs, and State Machines";
-KIP-966. Left out: unclean elections, and Raft's rule about entries of earlier epochs (the model `quorum`): a leader
-that is elected with the record may acknowledge it.
+KIP-966. Left out: unclean elections, and Raft's rule about entries of earlier epochs (see the model `quorum`): here, a
+leader that already holds the record when it is elected may acknowledge it.
 """
 
 import sys
@@ -39,8 +39,8 @@ class Scheme(IntEnum):
     """SCHEME: which replicas have to hold a write before it is acknowledged, and which may lead afterwards.
 
     MAJORITY: more than half of the replicas hold the write; to lead, a replica needs the votes of more than half, and
-    nobody votes for an older log than its own. ISR: all in-sync replicas (at least min.insync.replicas) hold it; one of
-    them may lead. ISR_WITH_ELR: as ISR; who was in the ISR when it shrank below the minimum may lead, too (KIP-966).
+    nobody votes for an older log than its own. ISR: all in-sync replicas (at least min.insync.replicas) hold the write;
+    one of them may lead. ISR_WITH_ELR: as ISR; a replica whose removal leaves too small an ISR may lead, too (KIP-966).
     """
 
     MAJORITY = 0
@@ -122,8 +122,8 @@ def is_majority(s, count):
 
 @action
 def leader_appends(s):
-    """The leader appends the record. Copies left from an earlier attempt, under an earlier leader, are older than this
-    write and do not count."""
+    """The leader, which lacks the record, appends it. Copies of an earlier attempt, under an earlier leader, are
+    different entries: a follower with such a copy now counts as lacking the record."""
     require(s.leader == Leader.LACKS)
     require(not s.acknowledged)
     s.leader = Leader.HOLDS
@@ -192,13 +192,13 @@ def slow_follower_leaves_isr(s, holds: HasRecord):
 
 
 def is_caught_up(s, holds):
-    """The follower has the leader's log. A record of an earlier attempt, if any, is truncated when it joins the ISR."""
+    """A follower has all entries of the leader's log. A record that only the follower has is dropped as it joins."""
     return s.leader == Leader.LACKS or (s.leader == Leader.HOLDS and holds == 1)
 
 
 def join_isr(s):
-    """A follower that has caught up joins the ISR. If the ISR then has its minimum size, all its members hold every
-    acknowledged record, and no other broker is eligible."""
+    """A follower that has caught up joins the ISR. If the ISR then has at least its minimum size, no other broker stays
+    eligible, because all members of the ISR hold every acknowledged record."""
     s.in_sync[1 if s.leader == Leader.HOLDS else 0] += 1
     if isr_size(s) >= s.min_isr:
         for holds in HasRecord:

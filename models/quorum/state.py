@@ -123,7 +123,7 @@ class State:
 
 @initial
 def a_leader_is_elected(configuration):
-    """Replica 0 has been elected. If leaders write a record of their election, its record is no longer in the log."""
+    """Replica 0 leads, and all logs are empty. With LEADER_CHANGE_RECORD, too, they lack the record of its election."""
     yield {"role": [Role.LEADER] + [Role.FOLLOWER] * (configuration.replicas - 1)}
 
 
@@ -170,12 +170,12 @@ def is_majority(s, count):
 
 
 def follows(s, follower, leader):
-    """`follower` has the epoch of `leader`, and `leader` as its leader (a leader has itself); a cut may part them."""
+    """`follower` has `leader` as its leader, in the same epoch; a leader follows itself. Their link may be cut."""
     return s.leader[follower] == leader and s.epoch[follower] == s.epoch[leader]
 
 
 def hears_from_leader(s, r):
-    """Replica `r` gets the heartbeats or the answers to fetches of a leader whose epoch is not before its own."""
+    """Replica `r` receives heartbeats or fetch responses from a leader whose epoch is not before the epoch of `r`."""
     return any(
         is_leader(s, other) and other != r and s.epoch[other] >= s.epoch[r] and can_reach(s, other, r)
         for other in Voter
@@ -268,9 +268,9 @@ def is_on_majority(s, leader, end_offset):
 
 
 def may_commit(s, leader, end_offset):
-    """A majority holds the entries below this offset; in Raft, the last entry is of the leader's epoch (thesis 3.6.2).
+    """A majority holds the entries below `end_offset`; with OWN_EPOCH_COMMITS, the last is of the leader's epoch, too.
 
-    Kafka: LeaderState.maybeUpdateHighWatermark, which waits for the end of the leader's own first entry.
+    Thesis 3.6.2. Kafka: LeaderState.maybeUpdateHighWatermark, which waits for the end of the leader's own first entry.
     """
     return is_on_majority(s, leader, end_offset) and (
         not s.OWN_EPOCH_COMMITS or s.log_epoch[leader][end_offset - 1] == s.epoch[leader]

@@ -1,6 +1,6 @@
 """Replication by majority: Raft, and Kafka's own dialect of it, KRaft.
 
-A variant is data: how entries travel, and values of switches. docs/quorum.md explains each switch.
+A variant has a module for how entries travel (push.py, pull.py), and values of switches, which docs/quorum.md explains.
 """
 
 from isrcheck.models.language.model import assemble

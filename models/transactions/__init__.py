@@ -1,4 +1,4 @@
 """Kafka's transactions: a coordinator, a producer's instances, and the partitions that they write to.
 
-generations.py has the `MODEL`. Code that needs only the values of the model's switches does not import generations.py.
+generations.py has the `MODEL`. Code that needs only the values of switches and fields imports values.py instead.
 """

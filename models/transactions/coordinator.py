@@ -54,13 +54,13 @@ def transaction_log_is_replicated(s):
 
 @action(shows="of producer {producer}")
 def coordinator_handles_init_producer_id(s, producer: Producer):
-    """InitProducerId: the next epoch fences every older instance of the producer.
+    """InitProducerId: the instance gets the next epoch, which fences every older instance of the producer.
 
-    An ongoing transaction is aborted first (PrepareEpochFence, which is never durable, then PrepareAbort with the epoch
-    of the fence); the instance asks again, and gets the epoch after the fence. An instance that has an epoch already
-    gets a new one only if it has the current one (KIP-360). But the coordinator does not compare the epochs while a
-    transaction is ongoing: so a fenced instance aborts the transaction of its successor (prepareInitProducerIdTransit).
-    Left out: a second request after a lost answer gets a new epoch, or is fenced.
+    An ongoing transaction is aborted first, with the epoch of the fence (PrepareEpochFence, which is never durable,
+    then PrepareAbort). The instance then repeats its request, and gets the next epoch after the abort's. An instance
+    that already has an epoch gets a new one only if its epoch is the current one (KIP-360). But while a transaction is
+    ongoing, the coordinator does not compare the epochs, so a fenced instance aborts the transaction of its successor
+    (prepareInitProducerIdTransit). Left out: a repeated request, after a lost answer, gets a new epoch or is fenced.
     """
     require(s.phase[producer] == Phase.INITIALISING)
     require(not is_over(s) or s.epoch[producer] == NONE or s.epoch[producer] == s.producer_epoch)
@@ -74,17 +74,17 @@ def coordinator_handles_init_producer_id(s, producer: Producer):
 
 
 def next_epoch(s):
-    """The epoch of the next instance; if the producer id is exhausted, the first epoch of a new producer id.
+    """Return the epoch of the next instance; if the producer id is exhausted, the first epoch of a new producer id.
 
-    An exhausted id can also be replaced at the end of a transaction, by a different new id (`first_epoch_of_next_id`);
-    so the first epoch gets a higher number here. Kafka: prepareIncrementProducerEpoch, prepareProducerIdRotation.
+    The number of this first epoch is `first_epoch_of_next_id` + 1: the end of a transaction can take a different new
+    id, whose first epoch is `first_epoch_of_next_id`. Kafka: prepareIncrementProducerEpoch, prepareProducerIdRotation.
     """
     return first_epoch_of_next_id(s) + 1 if is_exhausted(s, s.producer_epoch) else s.producer_epoch + 1
 
 
 def can_fence(s):
-    """An epoch is left for the fence; or, since 4.3, the fence may keep the highest epoch (KAFKA-20090). If neither, up
-    to 4.2, the coordinator throws an exception, and the transaction stays as it is."""
+    """The coordinator can fence the producer: an epoch is left for the fence, or, since 4.3, the fence may keep the
+    highest epoch (KAFKA-20090). Otherwise, the coordinator throws an exception, and the transaction stays as it is."""
     return (
         s.producer_epochs == 0
         or s.producer_epoch > s.producer_epochs
@@ -106,10 +106,10 @@ def fence(s):
 
 
 def epoch_of_fence(s):
-    """The epoch of the fence: the transaction's epoch + 1. In 4.0.0, TV2 raised the epoch once more (KAFKA-19367).
+    """Return the epoch with which a fence aborts a transaction: its epoch + 1; in 4.0.0 with TV2, + 2 (KAFKA-19367).
 
-    With TV2, the producer's own abort raises the epoch by one, too. So, since the repair of KAFKA-19367, a fenced
-    producer that requests an abort mistakes the fence for this abort. Kafka: prepareFenceProducerEpoch,
+    With TV2, the producer's own abort also raises the epoch by one. So, since the repair of KAFKA-19367, a fenced
+    producer that requests an abort gets the answer that its own abort succeeded. Kafka: prepareFenceProducerEpoch,
     prepareAbortOrCommit.
     """
     return s.producer_epoch + 2 if s.FENCE_RAISES_EPOCH_TWICE else s.producer_epoch + 1
@@ -199,7 +199,7 @@ def coordinator_times_out_transaction(s):
 
 
 def knows_what_is_prepared(s):
-    """The coordinator still has the prepared transaction among those whose markers are pending.
+    """The coordinator's table of transactions with pending markers still contains the prepared transaction.
 
     Kafka: TransactionMarkerChannelManager.transactionsWithPendingMarkers.
     """
@@ -246,7 +246,7 @@ def move_coordinator(s):
 
 
 def leave_answer_of_marker(s):
-    """An answer to the old coordinator's marker is on its way; it matters if its broker is the coordinator again."""
+    """Leave an answer to a marker in flight: it reaches the old coordinator if that broker is coordinator again."""
     if s.late_answer[0] == LateAnswer.REMOVED_ENTRY:
         s.late_answer[0] = LateAnswer.NONE
     if s.late_answers_left[0] > 0 and any(
@@ -270,8 +270,7 @@ def coordinator_fails_over(s):
 
 @action
 def coordinator_fails_over_after_append(s):
-    """Another broker becomes the coordinator after the pending append was replicated; whoever asked for the appended
-    transition gets no answer."""
+    """Another broker becomes the coordinator after the pending append was replicated; the requester gets no answer."""
     require(s.coordinator_epoch < s.failovers)
     require(not is_idle(s))
     move_coordinator(s)
@@ -284,10 +283,10 @@ def coordinator_fails_over_after_append(s):
 def coordinator_learns_of_earlier_marker(s, answer: SurvivingAnswer):
     """The answer to a marker of an earlier coordinator epoch arrives at a broker that is the coordinator again.
 
-    The broker finds that the coordinator epoch has changed, and removes the transaction's entry. Up to 3.7, it finds
-    the entry by the transactional.id alone, and so removes the present epoch's entry: the markers are written, but
-    nobody completes the transaction (KAFKA-16352). Kafka: TransactionMarkerRequestCompletionHandler,
-    TransactionMarkerChannelManager.removeMarkersForTxnId.
+    The broker sees that the coordinator epoch has changed, and removes its entry for the transaction with pending
+    markers. Up to 3.7, it finds the entry by the transactional.id alone, so it removes the entry of the present epoch:
+    the markers are written, but nobody completes the transaction (KAFKA-16352). Kafka:
+    TransactionMarkerRequestCompletionHandler, TransactionMarkerChannelManager.removeMarkersForTxnId.
     """
     require(s.late_answer[answer] == LateAnswer.UNDER_WAY)
     s.late_answer[answer] = (
@@ -330,7 +329,7 @@ def is_accepted(s, p, epoch, coordinator_epoch):
 
 
 def is_acknowledged_as_retry(s, p, epoch, coordinator_epoch):
-    """Since the fix of KAFKA-19999, a marker of the epoch that `p` knows is a retry if `p` has no open transaction."""
+    """`p` acknowledges a marker with the epoch that `p` knows as a retry (KAFKA-19999), if no transaction is open."""
     return (
         s.EQUAL_MARKER_EPOCH_IS_RETRY
         and coordinator_epoch >= s.known_coordinator_epoch[p]
@@ -359,7 +358,7 @@ def coordinator_sends_marker(s, partition: Partition):
 
 @action(shows="{partition}")
 def leader_appends_marker(s, partition: Partition):
-    """The coordinator's marker arrives, and the partition appends it; the answer follows once it is replicated."""
+    """The coordinator's marker arrives; the partition appends the marker, and answers once the marker is replicated."""
     require(s.marker[partition] == Marker.SENT)
     require(
         is_accepted(s, partition, s.producer_epoch, s.coordinator_epoch)
@@ -373,7 +372,7 @@ def leader_appends_marker(s, partition: Partition):
 def leader_refuses_marker(s, partition: Partition):
     """The partition refuses a marker; the coordinator then cancels all markers of the transaction that are not sent.
 
-    Kafka: TransactionMarkerRequestCompletionHandler. Only another coordinator sends these markers again.
+    Kafka: TransactionMarkerRequestCompletionHandler. Only the next coordinator sends these markers again.
     """
     require(s.marker[partition] == Marker.SENT)
     require(not is_accepted(s, partition, s.producer_epoch, s.coordinator_epoch))
@@ -400,7 +399,7 @@ def answer_to_marker_is_lost(s, partition: Partition):
 
 @action(shows="{partition}")
 def leader_appends_late_marker(s, partition: Partition):
-    """A late copy of a marker arrives. The partition takes it for a retry; the coordinator ignores the answer."""
+    """A late copy of a marker arrives, and the partition appends it; the coordinator ignores the partition's answer."""
     require(s.late_marker[partition] != Request.NOTHING)
     require(
         is_accepted(s, partition, s.late_marker_epoch[partition], s.late_marker_coordinator_epoch[partition])
@@ -425,7 +424,7 @@ def leader_appends_late_marker(s, partition: Partition):
 
 @action(shows="to {partition}")
 def marker_is_sent_again(s, partition: Partition):
-    """A marker is not answered in time, and sent again; one of the copies takes longer."""
+    """The coordinator sends a marker again, because no answer came in time; one of the two copies arrives late."""
     require(s.late_requests_left > 0)
     require(s.marker[partition] == Marker.SENT)
     s.late_requests_left -= 1
@@ -434,7 +433,7 @@ def marker_is_sent_again(s, partition: Partition):
 
 @action(shows="of producer {producer}")
 def end_txn_is_sent_again(s, producer: Producer):
-    """EndTxn is not answered in time, and sent again; one of the copies takes longer."""
+    """The producer sends EndTxn again, because no answer came in time; one of the two copies arrives late."""
     require(s.late_requests_left > 0)
     require(requested_end(s, producer) != Request.NOTHING)
     s.late_requests_left -= 1

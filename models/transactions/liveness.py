@@ -1,11 +1,11 @@
-"""What must happen to a transaction eventually: liveness. `MODEL` has state, actions and generations of `transactions`.
+"""Liveness: what must eventually happen to a transaction. `MODEL` has state, actions and generations of `transactions`.
 
-A search for loops takes longer than a search that judges the promises, so these properties are no part of the model
-that `check transactions` searches; `check transactions_liveness` searches the `MODEL` of this module.
+A search for loops takes longer than a search that judges the promises. So `check transactions` does not check the
+properties of this module; `check transactions_liveness` does, with the `MODEL` of this module.
 
-Assumed as fair: a running coordinator and a running leader eventually do their work, and an application that began a
-transaction ends it or stops. Faults need not happen. Weak fairness does not exclude that the answer to a marker is lost
-again and again, for ever. Such a network delivers nothing, so a behaviour that repeats this loss is permitted.
+Weak fairness is assumed: a running coordinator and a running leader eventually do their work, and an application that
+began a transaction ends it or stops. Faults need not happen. The answer to a marker can still be lost again and again,
+for ever. Such a network delivers nothing, so a behaviour that repeats this loss is permitted.
 """
 
 import sys

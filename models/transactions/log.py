@@ -144,12 +144,12 @@ def is_over(s):
 
 
 def is_exhausted(s, epoch):
-    """After `epoch`, the producer id has no further epochs for it. Kafka: TransactionMetadata.isEpochExhausted."""
+    """After `epoch`, the producer id has no epoch left for a producer. Kafka: TransactionMetadata.isEpochExhausted."""
     return s.producer_epochs > 0 and s.producer_epochs - 1 <= epoch and epoch <= s.producer_epochs
 
 
 def is_highest(s, epoch):
-    """`epoch` is the first producer id's highest (Short.MAX_VALUE): no producer gets it, it is left for a fence."""
+    """`epoch` is the highest epoch of the first producer id (Short.MAX_VALUE), which is reserved for a fence."""
     return s.producer_epochs > 0 and epoch == s.producer_epochs
 
 
@@ -166,13 +166,13 @@ def epoch_at_end(s):
 
 
 def forget_next_id(s):
-    """A new coordinator knows only what the log says: up to 4.3, nothing of another producer id (KAFKA-20310)."""
+    """After a fail-over, forget the other producer id, unless the log contains it (only since 4.4; KAFKA-20310)."""
     if s.producer_epochs > 0:
         s.knows_other_id[0] = s.knows_other_id[0] and s.NEXT_ID_IS_LOGGED and changes_id(s)
 
 
 def changes_id(s):
-    """The prepared transaction will take the next producer id once complete, or the last, complete one has taken it."""
+    """The end of the prepared transaction takes the next producer id, or the end of the last transaction took it."""
     return (is_prepared(s) and is_highest(s, s.producer_epoch)) or (
         (
             s.transaction_state == TransactionState.COMPLETE_COMMIT

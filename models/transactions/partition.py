@@ -27,9 +27,9 @@ def append(s, p, entry):
 
 
 def is_in_flight(s, p, transaction):
-    """The record of `transaction` may arrive at `p`. A copy of a record that the log holds is answered as a duplicate.
+    """The record of `transaction` was sent to `p`, and is not in the log of `p` yet, so it may arrive at any time.
 
-    Left out: the leader of `__consumer_offsets` does not recognise such a copy, and appends it again.
+    A copy of the record is answered as a duplicate. Left out: the leader of `__consumer_offsets` appends a copy again.
     """
     return s.was_sent[p][transaction] and not holds(s, p, transaction)
 
@@ -44,7 +44,7 @@ def precedes(s, p, earlier, transaction):
 
 
 def last_batch(s, p, transaction):
-    """The last transaction with the epoch of `transaction` whose record `p` has, and has not forgotten; or NONE."""
+    """Return the transaction of the last record with the epoch of `transaction` that `p` still knows, or NONE."""
     for back in range(s.log_size):
         for other in range(s.transactions):
             if (
@@ -57,11 +57,11 @@ def last_batch(s, p, transaction):
 
 
 def has_expected_sequence(s, p, transaction):
-    """The record has the sequence number that `p` expects. Each record takes one number, even if it was given up.
+    """The record has the sequence number that `p` expects. A record that was given up has used its number, too.
 
     Kafka: ProducerAppendInfo.checkSequence. A partition without state of the producer expects 0, and since 2.5 accepts
-    any number. A partition that knows the epoch only by a marker expects 0. Committed offsets have no sequence number:
-    the group coordinator appends them (AppendOrigin.COORDINATOR).
+    any number. A partition that knows the epoch only from a marker expects 0. Committed offsets have no sequence
+    number: the group coordinator appends them (AppendOrigin.COORDINATOR).
     """
     if holds_offsets(s, p):
         return True
@@ -76,11 +76,11 @@ def has_expected_sequence(s, p, transaction):
 
 
 def asks_before_appending(s, p, transaction):
-    """The leader asks the coordinator about the first record of a transaction (KIP-890).
+    """The leader must ask the coordinator before it appends this record: it is the first of its transaction (KIP-890).
 
-    In 3.6 it asks only about records that a producer sends itself; offsets come from the group coordinator
-    (KAFKA-15449). Up to 3.9, a record of any epoch counts as part of the transaction that its producer has open in the
-    partition, if it has one.
+    In 3.6, the leader asks only about records that a producer sends itself, and not about offsets, which come from the
+    group coordinator (KAFKA-15449). Up to 3.9, if the producer has an open transaction in the partition, a record of
+    any epoch counts as part of this transaction, so the leader does not ask.
     """
     return (
         s.TXN_VERIFY != Verification.OFF
@@ -119,9 +119,9 @@ def leader_verifies_transaction(s, partition: Partition, transaction: Transactio
 
 @action(shows="{transaction} at {partition}")
 def leader_appends_record(s, partition: Partition, transaction: Transaction):
-    """A record arrives, in time or late. The leader knows only the epochs that it has seen in this partition.
+    """The leader appends a record, perhaps a late one: it knows only the epochs that it has seen in this partition.
 
-    Refused: INVALID_PRODUCER_EPOCH, OUT_OF_ORDER_SEQUENCE_NUMBER, INVALID_TXN_STATE.
+    Kafka's errors for other records: INVALID_PRODUCER_EPOCH, OUT_OF_ORDER_SEQUENCE_NUMBER, INVALID_TXN_STATE.
     """
     require(is_in_flight(s, partition, transaction))
     require(s.begun_with_epoch[transaction] >= s.known_epoch[partition])

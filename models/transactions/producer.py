@@ -69,7 +69,7 @@ def producer_asks_for_new_epoch(s, producer: Producer):
 def producer_begins_transaction(s, producer: Producer):
     """The application reads the input at its position, and begins a transaction to process it.
 
-    Before TV2, a fenced producer learns that it is fenced before it sends a record, and is left out here.
+    Left out: a fenced producer before TV2, because it learns that it is fenced before it sends a record.
     """
     require(s.phase[producer] == Phase.READY)
     require(s.TXN_VERIFY == Verification.TV2 or s.epoch[producer] == s.producer_epoch)
@@ -95,8 +95,8 @@ def producer_adds_partition(s, producer: Producer, partition: Partition):
 
 
 def knows_partition_as_added(s, producer, partition):
-    """AddPartitionsToTxn was answered, and the transaction is still ongoing. A record that is sent after the end of the
-    transaction is modelled as a record that was sent before the end and arrives late."""
+    """The producer knows that the coordinator has added the partition to its ongoing transaction. A record that is sent
+    after the end of the transaction is modelled as a record that was sent before the end and arrives late."""
     return (
         s.epoch[producer] == s.producer_epoch
         and s.transaction_state == TransactionState.ONGOING
@@ -106,7 +106,7 @@ def knows_partition_as_added(s, producer, partition):
 
 @action(shows="{producer} to {partition}")
 def producer_sends_record(s, producer: Producer, partition: Partition):
-    """Produce, or TxnOffsetCommit for `__consumer_offsets`, is sent; before TV2, only once the partition is added."""
+    """The producer sends Produce, or TxnOffsetCommit for offsets; before TV2, the partition must have been added."""
     require(s.phase[producer] == Phase.IN_TRANSACTION)
     require(s.TXN_VERIFY == Verification.TV2 or knows_partition_as_added(s, producer, partition))
     require(
@@ -142,9 +142,9 @@ def producer_commits(s, producer: Producer):
 def was_decided(s, producer, decided):
     """The producer's last transaction has the outcome `decided`, and the coordinator has the epoch after its EndTxn.
 
-    With TV2, the coordinator takes a request for carried out if the coordinator's epoch is the next one after the
-    request's (retryOnEpochBump): it cannot tell whether a different request has raised the epoch. After the last epoch
-    of a producer id, the coordinator's epoch must be the first epoch of the next id (retryOnOverflow).
+    With TV2, the coordinator answers an EndTxn as already carried out if the coordinator's epoch is the next one after
+    that of the request (retryOnEpochBump): it cannot tell whether a different request raised the epoch. After the last
+    epoch of a producer id, the coordinator's epoch must be the first epoch of the next id (retryOnOverflow).
     """
     return is_epoch_of_own_end(s, s.epoch[producer]) and any(
         is_latest_of(s, transaction, producer) and s.outcome[transaction] == decided
@@ -153,17 +153,17 @@ def was_decided(s, producer, decided):
 
 
 def is_complete_with_next_id(s):
-    """The transaction ended with the next producer id, and the coordinator still knows the previous id."""
+    """The last transaction is complete, its end took the next producer id, and the coordinator knows the old id."""
     return (
         s.producer_epochs > 0 and s.producer_epoch == first_epoch_of_next_id(s) and is_over(s) and s.knows_other_id[0]
     )
 
 
 def is_epoch_of_own_end(s, epoch):
-    """The coordinator has the epoch with which an EndTxn that carries `epoch` ends a transaction.
+    """The coordinator has the epoch in which an EndTxn with `epoch` results: with TV2, the next one; before, the same.
 
-    Left out: since 4.3, a producer with the highest epoch that aborts goes on with the next producer id; in the model,
-    this producer does not hear of the end.
+    Left out: since 4.3, a producer that aborts in the highest epoch continues with the next producer id; in the model,
+    this producer gets no answer.
     """
     if s.TXN_VERIFY != Verification.TV2:
         return epoch == s.producer_epoch
@@ -174,10 +174,10 @@ def is_epoch_of_own_end(s, epoch):
 
 @action(shows="{producer}")
 def producer_aborts(s, producer: Producer):
-    """EndTxn(abort), at any time: requests whose answers are missing are given up, and may still arrive.
+    """The producer sends EndTxn(abort), at any time. It gives up its unanswered requests, which may still arrive.
 
-    A transaction without partitions does not need the coordinator. Left out: the abort of such a transaction, either
-    before TV2, or where a fence has aborted it and the coordinator takes the request for one carried out.
+    Left out: the abort of a transaction of which the coordinator knows no partition, before TV2 (no EndTxn is needed),
+    or after a fence has raised the epoch, so that the coordinator takes the EndTxn for one that was carried out.
     """
     require(s.phase[producer] == Phase.IN_TRANSACTION)
     require(s.epoch[producer] == s.producer_epoch or was_decided(s, producer, Outcome.ABORTED))
@@ -193,13 +193,14 @@ def producer_aborts(s, producer: Producer):
 
 
 def is_answered(s):
-    """The coordinator answers EndTxn. If the transaction ends with the highest epoch (the coordinator has lost the next
-    producer id, or a fence took none), the coordinator answers only a repeated EndTxn, after the completion."""
+    """The coordinator can answer EndTxn now. If the transaction ends with the highest epoch (the coordinator has lost
+    the next producer id, or a fence took none), the coordinator answers only a repeated EndTxn, after the completion.
+    """
     return not is_highest(s, epoch_at_end(s)) or (is_over(s) and is_idle(s))
 
 
 def take_epoch_of_answer(s, producer):
-    """Take the epoch of the answer: with TV2, the next one; after the last one, the first of the next producer id."""
+    """Give the producer the epoch of the answer: with TV2, the next one, or the first of the next producer id."""
     s.epoch[producer] = epoch_at_end(s)
     s.phase[producer] = Phase.READY
 

@@ -72,7 +72,7 @@ def is_fenced(s, transaction):
 def no_zombie_commits(before, after):
     """Once a newer instance is initialised, no transaction of an older one is committed, and none becomes visible.
 
-    What was committed before may become visible later.
+    The exception is a transaction that was committed before: it may become visible later.
     """
     return not any(
         before.begun_by[transaction] != NONE
@@ -204,7 +204,7 @@ def an_input_is_processed_again(s):
 
 @sometimes(applies=lambda configuration: configuration.transactions > 1 and configuration.producers > 1)
 def another_instance_goes_on(s):
-    """A new instance of the producer commits the input that follows the input which an older instance committed."""
+    """After an older instance committed an input, a new instance of the producer commits the next input."""
     return any(
         s.outcome[a] == Outcome.COMMITTED
         and s.outcome[b] == Outcome.COMMITTED

@@ -67,11 +67,11 @@ class Partition(Domain, size="partitions"):
 
 
 class Transaction(Domain, size="transactions", letters=True):
-    """A transaction that a producer has begun, and at the same time the record that it writes to each partition."""
+    """A transaction that a producer has begun. Its letter also names the record that it writes to each partition."""
 
 
 class Producer(Domain, size="producers"):
-    """An instance of the application's producer. All have the same transactional.id, and start in this order."""
+    """An instance of the application's producer. All have the same transactional.id; lower numbers start earlier."""
 
 
 class Offset(Domain, size="log_size"):
@@ -89,7 +89,7 @@ class CoordinatorEpoch(Domain, size=lambda configuration: configuration.failover
 class ProducerEpoch(
     Domain, size=lambda c: 3 * c.producers + 2 * c.transactions + 2 * c.timeouts + 1 + 2 * (c.producer_epochs > 0)
 ):
-    """An epoch of the producer; there are more epochs than steps that raise the epoch.
+    """An epoch of the producer; the domain is large enough for all steps that raise the epoch.
 
     The epochs of the next producer id are numbered after the epochs of the first id (coordinator.py).
     """
@@ -100,7 +100,7 @@ class RotatedId(Domain, size=lambda configuration: 1 if configuration.producer_e
 
 
 class SurvivingAnswer(Domain, size=lambda configuration: 1 if configuration.late_answers > 0 else 0):
-    """An answer to a marker that arrives after fail-overs, at a broker that is the coordinator again."""
+    """A late answer to a marker: it survives fail-overs, and arrives when its receiver is the coordinator again."""
 
 
 class State:
@@ -183,8 +183,8 @@ def a_producer_is_ready(configuration):
 
 @terminal
 def work_is_done(s):
-    """Every state may be the last one: inputs, instances of the producer and faults are limited, so every behaviour
-    ends. What must not remain open, such as a marker that is refused for ever, is a property of its own."""
+    """Accept every state as the last one: inputs, instances of the producer and faults are limited, so every behaviour
+    ends. Separate properties say what must not remain open at the end, such as a marker that is refused for ever."""
     return True
 
 
@@ -203,8 +203,8 @@ def expirations_without_the_bug(configuration):
 
 @contradiction
 def tv2_without_offset_commits(configuration):
-    """With TXN_VERIFY=TV2, a leader that asks the coordinator adds its partition to the transaction, also for offset
-    commits: switch OFFSET_COMMITS_VERIFIED on, or choose --protocol 3.6."""
+    """With TXN_VERIFY=TV2, a leader asks the coordinator to add the partition to the transaction, also for offset
+    commits; switch OFFSET_COMMITS_VERIFIED on, or choose --protocol 3.6."""
     return configuration.TXN_VERIFY == Verification.TV2 and not configuration.OFFSET_COMMITS_VERIFIED
 
 

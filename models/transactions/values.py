@@ -70,9 +70,9 @@ class Marker(IntEnum):
 
 
 class LateAnswer(IntEnum):
-    """An answer to a marker of an earlier coordinator epoch, at a broker that is the coordinator again.
+    """The state of an answer to a marker of an earlier coordinator epoch, whose receiver is the coordinator again.
 
-    REMOVED_ENTRY: on this answer, the broker has removed its entry for the transaction with pending markers.
+    REMOVED_ENTRY: the answer made the broker remove its entry for the transaction with pending markers.
     """
 
     NONE = 0

@@ -99,7 +99,7 @@ def _link(name: str, text: str, place: int, is_possible: bool, hint: str) -> Ele
 
 
 def _marks(walk: Walk, mark: str) -> list[Element]:
-    """Return the hidden fields of a form, which identify the state of the page: an outdated page must take no step."""
+    """Return the hidden fields of a form: they identify the page's state, so the server can refuse an outdated page."""
     fields = {"place": str(walk.place), "mark": mark}
     # A browser must not put the values of an earlier page into a page that is loaded again.
     return [
@@ -158,7 +158,7 @@ def _option(walk: Walk, number: int, choice: tuple[Option, str]) -> Element:
 
 
 def _turn(walk: Walk, option: Option, turned: PropertyStatus) -> tuple[Element, Element]:
-    """A sentence that says how a step makes the property in `turned` false, and a text with the property's name."""
+    """Return a sentence that says how a step makes the property in `turned` false, and a text naming the property."""
     sentence, text, verdict = turn_text(turned), turned.prop.name, "VIOLATED"
     if not turned.problem:
         sentence, text, verdict = headline(walk.trace_of(option, turned)), sentence, turned.verdict or ""
@@ -166,7 +166,7 @@ def _turn(walk: Walk, option: Option, turned: PropertyStatus) -> tuple[Element, 
 
 
 def differences(instance: Instance, states: Sequence[Cells]) -> list[str]:
-    """Return for each state, as one line, the contents of those lanes whose contents are not the same in all states."""
+    """Return one line for each state: the contents of the lanes in which the states differ."""
     scenes = [scene_of(Trace(instance, (cells,), (), None, None, "")) for cells in states]
     columns = [
         [f"{title}: {_text(scene.moments[0].lanes[lane])}" for scene in scenes]

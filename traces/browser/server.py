@@ -4,7 +4,7 @@ Other users of the machine can reach the address, and so can any web page that i
 is therefore refused (403) unless
 
 - its path begins with the token, which only the printed address contains;
-- its Host header is 127.0.0.1 or localhost with the port: another host name for the address (DNS rebinding) fails;
+- its Host header is 127.0.0.1 or localhost with the port, so that a foreign host name (DNS rebinding) is refused;
 - its Origin header, if there is one, names 127.0.0.1 or localhost, too, so that the form of another page is refused.
 """
 
@@ -165,4 +165,4 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *_: object) -> None:
-        """Print no line for each request."""
+        """Print nothing; http.server would print a line for each request."""

@@ -42,7 +42,7 @@ class WalkSite:
             return self._shown() if is_there else self._present()
 
     def post(self, name: str, form: Mapping[str, str]) -> Answer | None:
-        """Take the step that a form asks for, or save the walk. Return a redirection to the walk's state after that."""
+        """Take the step that a form asks for, or save the walk. Return a redirection, or a page that says why not."""
         with self._one_at_a_time:
             if name not in ("take", "save"):
                 return None

@@ -41,7 +41,7 @@ OPTIONS = (
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Let the user walk. The walk is built before the screen opens, so that bad input is reported on the terminal."""
+    """Let the user walk through a model. Bad input is reported on the terminal, before the screen opens."""
     if arguments.port is not None and not arguments.browser:
         raise UsageError("--port needs --browser")
     walk = walk_of(arguments)
@@ -103,8 +103,8 @@ def walk_of(arguments: argparse.Namespace) -> Walk:
 
 
 def _from_trace(chosen: ModelArguments, origin: Path, step: int | None, model_file: Path | None) -> Walk:
-    """Return the walk along the trace in the file `origin`, with the trace's configuration, up to `step` (None: all of
-    it); `model_file` holds a user's model. Raises UsageError."""
+    """Return a walk along the trace in the file `origin`, with the trace's configuration, at the state after `step`
+    (None: the last state); `model_file` holds a user's model. Raises UsageError."""
     if chosen.target is not None and chosen.target.endswith(".py"):
         if model_file is not None and model_file != Path(chosen.target):
             raise UsageError(f"{chosen.target} and --model {model_file} are two models; give one of them")

@@ -73,7 +73,7 @@ def _chosen(words: tuple[str, ...]) -> list[Failure]:
 
 
 def gallery(shown: list[Failure]) -> dict[str, Page | str]:
-    """Return the pages of these failures, and the index of the pages, each by the name of its file."""
+    """Return a page for each of these failures, and an index of the pages, as a mapping from file names to pages."""
     pages, entries = {}, []
     for failure in shown:
         assert failure.history is not None

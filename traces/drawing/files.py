@@ -26,7 +26,7 @@ MOST_DRAWN = 10_000
 
 
 def with_index(histories: Mapping[str, Trace | ForeignTrace], title: str) -> dict[str, Page | str]:
-    """Return, by the names of their files, the pages of several traces, and the index, which lists failures first."""
+    """Return the pages of several traces, and an index that lists failures first; the keys are the names of files."""
     shown = {name: (scene_of(history), page_text_of(history)) for name, history in histories.items()}
     order = sorted(shown, key=lambda name: ((*VERDICTS, "").index(shown[name][1].verdict), name))
     pages: dict[str, Page | str] = {}

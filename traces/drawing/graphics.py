@@ -103,8 +103,8 @@ class Fragment:
 
 
 def changes(before: Fragment, after: Fragment) -> Iterator[tuple[Box, bool]]:
-    """Yield the box of each item of `after` that is new or has changed, with a flag: true if the item is an offset from
-    which a truncation or a loss, not a deletion by a client, has removed the entry."""
+    """Yield the box of each item of `after` that is new or has changed, and whether a truncation or a loss (not a
+    deletion by a client) removed the log entry there."""
     for name, (box, content) in after.things.items():
         _, old = before.things.get(name, (box, None))
         if old != content:
@@ -158,7 +158,7 @@ def draw_lane(lane: Lane) -> Fragment:
 
 
 def _mark(note: str) -> str:
-    """A prefix for the names of a note's lines in `Fragment.things`: the note itself, or the hash of a long note."""
+    """Return the prefix for the names of a note's lines in `Fragment.things`: the note, or the hash of a long note."""
     return note if len(note) <= SHORT else hashlib.sha256(note.encode(errors="surrogatepass")).hexdigest()[:16]
 
 
@@ -259,7 +259,7 @@ class Drawing:
     # -------------------------------------------------------------------------------------------- elements of a drawing
 
     def definitions(self, positions: Iterable[int]) -> Element:
-        """The SVG definitions of the lane drawings that occur at these positions, each once."""
+        """The SVG definitions of all lane drawings that occur at these positions; each drawing is defined only once."""
         lanes = dict.fromkeys(lane for position in positions for lane in self.scene.moments[position].lanes)
         return element("defs", *(element("g", *self._fragments[lane].parts, id=self._names[lane]) for lane in lanes))
 

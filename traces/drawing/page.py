@@ -2,10 +2,10 @@
 
 The page contains the states as plain data, from which its script draws the state after the step that the reader chose.
 
-The list of the steps is called the ladder: below the words of each step, its messages are arrows between the lanes. All
-lanes are equally wide, so the ladder fits any screen: of n lanes, the middle of lane number l is at (l + 0.5) / n of
-the ladder's width. A text is in the middle of its arrow, but never outside the ladder: in a fixed-width font, a text of
-n characters is n `ch` wide, so the style sheet can compute the text's place (page.css).
+The list of the steps is called the ladder. It shows each step in words, and below the words the step's messages, as
+arrows between the lanes. All lanes are equally wide, so the ladder fits any screen: of n lanes, the middle of lane
+number l (from 0) is at (l + 0.5) / n of the ladder's width. The text of an arrow is centred on it, but stays inside the
+ladder. In a fixed-width font, k characters are k `ch` wide, so the style sheet can compute the text's place (page.css).
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def page(trace: Trace | ForeignTrace, about: Sequence[Content] = (), index: str 
 
 
 def page_text_of(trace: Trace | ForeignTrace, about: Sequence[Content] = ()) -> PageText:
-    """Return the text for the page of a trace; a trace of another tool has no text of its own."""
+    """Return the text beside the steps of a trace's page; for a trace of another tool, this text is only `about`."""
     if isinstance(trace, ForeignTrace):
         return PageText(about=about)
     indices = indices_of(trace.instance)
@@ -86,7 +86,7 @@ def page_of(scene: Scene, text: PageText, index: str | None = None) -> Page:
 
 
 def style_and_script(package: str) -> tuple[list[str], list[str]]:
-    """Return the texts of the style sheets, and of the scripts, of a page that shows states: first the files that all
+    """Return the style sheets, and the scripts, of a page that shows states, each as text: first the files that all
     these pages share, then page.css and page.js of `package`."""
     styles = [beside(owner, "page.css") for owner in dict.fromkeys((__package__, package))]
     return styles, [beside(__package__, "lanes.js"), beside(package, "page.js")]
@@ -129,8 +129,8 @@ def _controls(last: int) -> Element:
 
 
 def ladder(scene: Scene, address: str = "#step=") -> Element:
-    """Return the ladder of a scene: the names of the lanes, and a list with an item for each step. The link of an item
-    is `address` and the number of the step."""
+    """Return the ladder of a scene: the names of the lanes, and a list with an item for each step. Each item links to
+    `address` followed by the number of the step."""
     rows = (_row(scene, position, moment, address) for position, moment in enumerate(scene.moments))
     names = element("div", *(element("span", name) for name in scene.lanes), class_="lanes", aria_hidden="true")
     return element(
@@ -350,7 +350,7 @@ def _broken(trace: Trace) -> list[list[str]]:
 
 
 def _story(scene: Scene, text: PageText) -> dict[str, object]:
-    """The data for the page's script: each lane content once, and for each step the numbers of its contents."""
+    """The data for the page's script: the distinct lane contents, and for each step, which content each lane has."""
     number: dict[Lane, int] = {}
     frames = [[number.setdefault(lane, len(number)) for lane in moment.lanes] for moment in scene.moments]
     return {

@@ -1,4 +1,4 @@
-"""Plots of fields over the steps of a trace, or over how often an action was taken: as text, and as SVG.
+"""Plots fields, as text and as SVG, over the steps of a trace or over the number of times that an action was taken.
 
 The text has a row for each element of a field, such as `leader_epoch 1`, and a column for each number on the axis. The
 SVG file has one curve for each element; the curves are below each other, and share one axis.
@@ -42,8 +42,8 @@ class Curves:
 
 
 def curves_of(trace: Trace, fields: Sequence[str], clock: str | None = None) -> Curves:
-    """Return the curves of these fields (none: all fields about the ISR) over the steps; with `clock`, over the number
-    of times that this action was taken. Raises UsageError for an unknown name, and for no or too many curves."""
+    """Return the curves of these fields (if `fields` is empty: of all fields about the ISR) over the steps, or over the
+    number of times that the action `clock` was taken. Raises UsageError for an unknown name, no curves or too many."""
     layouts = trace.instance.layouts
     for name in fields:
         if name not in layouts:
@@ -78,7 +78,7 @@ BAR, NONE = "#", "."
 
 
 def lines_of(curves: Curves) -> list[str]:
-    """Return the plot as lines of text; of several states with the same number on the axis, the last one is shown."""
+    """Return the plot as lines of text. If several states have the same number on the axis, the last one is shown."""
     last = {place: state for state, place in enumerate(curves.places)}
     width = max(len(_text(curve, state)) for curve in curves.curves for state in last.values())
     names = max(len(curves.across), *(len(curve.name) for curve in curves.curves))

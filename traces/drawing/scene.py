@@ -1,7 +1,7 @@
-"""Turns a trace into a scene: with the lanes of Kafka for Kafka's models, with lanes of text for any other model.
+"""Turns a trace into a scene, the data for drawings: messages, and the content of each lane (column) in each state.
 
-In lanes of text, what a step changes is marked. The scene of a trace of Apalache, Quint or TLC (other_tools/foreign.py)
-has one lane.
+Kafka's models have lanes with roles, logs and messages. Any other model has lanes of text, and drawings mark what a
+step changes in them. The scene of a trace of Apalache, Quint or TLC (other_tools/foreign.py) has one lane.
 """
 
 from __future__ import annotations

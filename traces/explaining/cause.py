@@ -1,11 +1,11 @@
-"""The cause of a failure, which tells whether two traces show the same failure; and how rare the events of a trace are.
+"""Finds the cause of a failure, which tells whether two traces show the same failure; counts rare events.
 
-The more faults, elections, and late or lost messages a trace needs, the rarer it is. Each of these events is counted,
+The more faults, elections, and late or lost messages a trace has, the rarer it is. Each of these events is counted,
 and no probability is estimated; an event that does not occur is left out.
 
 A cause names no brokers or records, so two traces that differ only in the numbers of brokers have the same cause. For
-a loss in Kafka's model, `happened` has the action that removed the relevant copy and the action that made the record
-unavailable; for any other failure, it has all actions of the trace.
+a loss in Kafka's model, `happened` has the action by which a broker lost its copy of the record (or joined the ISR
+without a copy), and the action that lost the record; for any other failure, it has all actions of the trace.
 
 A fault is an event that a budget of the model counts. An election is a change of the leader epoch at the controller.
 Only actions that lose one message, such as `response_is_lost`, count as lost messages; losses in a crash do not.
@@ -89,7 +89,7 @@ def _lost(trace: Trace, loss: Loss) -> tuple[str, ...]:
 
 
 def budget_fields(instance: Instance) -> Mapping[str, FieldLayout]:
-    """Return the field that holds the remaining amount of each budget: `crashes_left` for `crashes`."""
+    """Return, for each budget, the field with its remaining amount: for `crashes`, the field `crashes_left`."""
     return {
         name: layout
         for name, entry in instance.model.entries.items()
@@ -105,7 +105,7 @@ def faults_in(instance: Instance, cells: Cells) -> dict[str, int]:
 
 
 def rarity(trace: Trace) -> Mapping[str, int]:
-    """Return how often each kind of fault, elections, late and lost messages occur in a trace; only counts above 0."""
+    """Return how many faults of each kind, elections, late messages and lost messages a trace has, without zeros."""
     counts = faults_in(trace.instance, trace.states[-1])
     if (actions := room_of(trace.instance).actions) is not None:
         counts |= actions.rare_events(trace)

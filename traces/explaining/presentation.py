@@ -3,9 +3,9 @@
 The headline is a sentence without a full stop, such as `An acknowledged record is lost: broker 1 is elected without
 it`, and is computed from the steps and states of the trace. Its first half says what goes wrong: in prepared words for
 a property of Kafka's replication or transactions, otherwise in the first sentence of the property's docstring. Its
-second half says how: the loss of a record, as kafka/failures.py finds it, or else the last step. The steps of Kafka's
-replication and transactions have prepared words, too; any other step is the name of its action, with spaces for
-underscores, and its arguments.
+second half says how: for the loss of a record, it tells how the record is lost (kafka/failures.py); for other failures,
+it is the last step, or the steps that are repeated. The steps of Kafka's replication and transactions have prepared
+words, too; any other step is the name of its action, with spaces for underscores, and its arguments.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Slices a trace: finds a shorter trace with the same failure and the same cause; and minimises a failing path.
+"""Slices a trace: finds a shorter trace with the same failure and cause. `needed_steps` shortens any failing path.
 
-First the causal cone is computed backwards from the cells of the state that the property reads: a step belongs to the
-cone if it changed a cell that the property reads, or that a later step in the cone reads. All steps outside the cone
-are removed at once. A later step may read a cell although its value does not matter, so the remaining steps are then
-removed one by one and in pairs as long as the failure stays. Every shorter trace is checked: each of its steps has to
-be possible in plain Python, and it has to end with the same verdict for the same cause, without an earlier failure.
+First the causal cone is computed, backwards from the last state. A step belongs to the cone if it changed a cell (one
+number of the state) that the property, or a later step in the cone, reads. All steps outside the cone are removed at
+once. A step in the cone may read a cell whose value does not matter, so the remaining steps are then removed in blocks,
+one by one, and in pairs, as long as the failure stays. Every shorter trace is checked: each of its steps has to be
+possible in plain Python, and it has to end with the same verdict for the same cause, without an earlier failure.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def slice_of(trace: Trace, command: str) -> Slice:
 
 
 def command_of(trace: Trace, path: Path, model: Path | None) -> str:
-    """Return the shell command for the slice: the search that found the trace, then the slicing of its file."""
+    """Return the shell command that reproduces the slice: the command that finds the trace, and then `trace slice`."""
     words = ["trace", "slice", str(path), *(["--model", str(model)] if model is not None else [])]
     command = " && ".join(part for part in (trace.command, shlex.join(words)) if part)
     if len(command) > MOST_TEXT or not command.isprintable():
@@ -224,10 +224,10 @@ class _StepRemoval:
 
 
 def _cause(trace: Trace) -> object:
-    """The cause of a failure, without the numbers of brokers or records: the expressions that decide that the property
-    is false and, for a loss, the actions that promised, removed and lost the record.
+    """Return the cause of a failure, to compare it with the cause of a shorter trace; None for the verdict REACHED.
 
-    Traces with the same cause can be about different records, because records are numbered by the order of sending.
+    It has the expressions that decide that the property is false and, for a loss, the promise, the outcome, and the
+    actions that made the promise and removed the copy. Numbers of brokers and records are left out: they can differ.
     """
     if trace.verdict == REACHED:
         return None
@@ -274,9 +274,9 @@ Judge = Callable[[list[Cells], list[Step]], bool]
 
 
 def needed_steps(instance: Instance, initial: Cells, steps: Sequence[Step], is_it: Judge) -> list[Step]:
-    """Return the steps that a failure needs; `is_it` decides whether a path still ends in the failure. The removal of
-    the last step is tried first, so that the consequences of a step are tried before the step. If a step is removed,
-    the steps that are no longer possible without it are removed, too: without a crash there is no restart."""
+    """Return the steps that a failure needs; `is_it` decides whether a shorter path ends in the same failure. Steps are
+    removed from the last to the first, so a step is tried after the steps that may depend on it. With a step, the later
+    steps that are impossible without it are removed, too: without a crash there is no restart."""
     kept = list(steps)
     position = len(kept) - 1
     while position >= 0:

@@ -1,15 +1,15 @@
 """Certifies a trace: takes every step again in plain Python, with models/run.py alone.
 
-A trace that fails here was edited if it comes from a file (traces/format/files.py says so); if it comes from an engine,
-the engine is wrong (NotCertifiedError).
+If a trace from a file is not confirmed, the file was edited (traces/format/files.py reports this); if a trace from an
+engine is not confirmed, the engine is wrong (NotCertifiedError).
 
-A lasso is a path whose end is repeated for ever; it violates a property of endless behaviours (liveness). A loop
+A lasso is a path whose end is repeated for ever; it can violate a property of endless behaviours (liveness). A loop
 without steps means that the behaviour stays in its last state. For fairness, a step counts as possible or taken only if
 it changes the state and causes no error.
 
-An `always_possible` property is violated from the first state on from which no path leads to a state in which the
-property is true. On these paths, as in the checker's search, a step that causes an error leads nowhere, and a property
-that cannot be evaluated in a state counts as true there.
+An `always_possible` property is violated in a state if no path leads from there to a state in which the property is
+true. In the search for such a path, as in the checker's search, a step that causes an error has no successor, and a
+property that cannot be evaluated in a state counts as true there.
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ def _certify_verdict(trace: Trace) -> None:
 
 
 def _rests_on_the_search(trace: Trace, prop: Property) -> bool:
-    """Whether only the checker can confirm that the `always_possible` property fails: too many states follow."""
+    """Whether only the checker can show that an `always_possible` property fails: too many states to search follow."""
     end = trace.states[-1]
     return (
         prop.kind is Kind.ALWAYS_POSSIBLE
@@ -339,7 +339,7 @@ def certify_lasso(trace: Trace) -> None:
 
 
 def _certify_property(trace: Trace, prop: Property, loop: int) -> None:
-    """Raise FalseTraceError if the lasso satisfies the property: the property is true where it has to be false."""
+    """Raise FalseTraceError if the lasso does not break the property, judged by the property's value in its states."""
     instance = trace.instance
     first = _first_false(trace, prop, loop)
     if first is None:
@@ -355,7 +355,7 @@ def _certify_property(trace: Trace, prop: Property, loop: int) -> None:
 
 
 def _first_false(trace: Trace, prop: Property, loop: int) -> int | None:
-    """The position from which on the property has to be false, if the lasso breaks the property.
+    """Return the first position at which the value of the property decides whether the lasso breaks it.
 
     For `leads_to`, this is the last position at which the premise is true; None if the premise is true nowhere.
     """
@@ -436,8 +436,8 @@ def _fairness(trace: Trace, prop: Property, loop: int) -> Iterator[str]:
 
 
 def _names(idle: Sequence[FairGroup], taken: Sequence[FairGroup], groups: Sequence[FairGroup]) -> Iterator[str]:
-    """The names of the fair groups in `idle`; the loop takes no step of these groups. If all groups with the same
-    actions are in `idle` or `taken`, they get one name, such as `tick for each broker`."""
+    """Yield the names of the fair groups in `idle`, of which the loop takes no step. Several groups of the same actions
+    get one name, such as `tick for each broker`, if every group of these actions is in `idle` or in `taken`."""
     for (actions, each), members in groupby(idle, _kind):
         alike = list(members)
         others, every = (sum(kind == (actions, each) for kind in map(_kind, some)) for some in (taken, groups))
@@ -463,8 +463,8 @@ MOST_STATES = 1000
 
 @dataclass(frozen=True)
 class Continuations:
-    """The result of a search, from one state, for a state in which the property is true. `states` are the states that
-    the search found before it ended at the first such state; the state at which it began is included."""
+    """The result of a search that starts in one state and ends at the first state in which the property is true.
+    `states` are the states that the search found, with the state in which it started."""
 
     is_possible: bool | None
     """Whether the property can become true; None if the limit ended the search."""
@@ -474,7 +474,7 @@ class Continuations:
 def continuations(
     instance: Instance, prop: Property, cells: Cells, stuck: frozenset[Cells] = frozenset()
 ) -> Continuations:
-    """Search from `cells` for a state in which `prop` is true; none can be reached from the states in `stuck`."""
+    """Search from `cells` for a state in which `prop` is true; `stuck` has states from which no such state follows."""
     reached, waiting = {cells}, deque([cells])
     while waiting:
         here = waiting.popleft()
@@ -494,7 +494,7 @@ def continuations(
 
 
 def stuck_positions(instance: Instance, prop: Property, states: Sequence[Cells]) -> list[bool]:
-    """For each state of a path: whether certainly no path from there leads to a state in which `prop` is true."""
+    """Return, for each state of a path, whether it is certain that no state in which `prop` is true can follow."""
     stuck: frozenset[Cells] = frozenset()
     for position in reversed(range(len(states))):
         following = continuations(instance, prop, states[position], stuck)

@@ -1,12 +1,12 @@
-"""Files: written completely or not at all; and the files of traces, as ITF JSON (Apalache's ADR-015, Quint's `mbt::`).
+"""Writes files completely or not at all; reads trace files, which are ITF JSON (Apalache's ADR-015, Quint's `mbt::`).
 
-A trace that is read from a file is certified. If a file cannot be read or written, or its text is defective, a
-UsageError says so. Nothing in a text is ever executed: a model is looked up by name or given by the user, and its
-digest has to match.
+A trace that is read from a file is certified. A UsageError reports a file that cannot be read or written, or whose text
+is defective. Nothing in a text is ever executed: a model is looked up by name or given by the user, and its digest has
+to match.
 
-`recheck` decides whether a recorded trace is still possible under the current version of its model. A file written with
-exactly the same model is certified. If the model has changed, the steps in the file are taken again from the file's
-first state; the other states in the file are ignored.
+`recheck` decides whether a recorded trace is still possible under the current version of its model. If the file was
+written with exactly the same model, the trace is certified first. Then the steps in the file are taken again from the
+file's first state; the other states in the file are ignored.
 """
 
 from __future__ import annotations
@@ -180,7 +180,7 @@ def _publish(draft: Path, stem: Path, content: bytes) -> Path:
 
 
 def _point_latest_to(path: Path) -> None:
-    """Point the link `latest` at this trace, unless links are impossible or a file that is no link has this name."""
+    """Make the link `latest` point to this trace, unless links are impossible or `latest` exists and is not a link."""
     link = path.parent / LATEST
     draft = draft_in(path.parent)
     if link.exists() and not link.is_symlink():
@@ -231,8 +231,8 @@ def read_header(path: Path) -> tuple[Header, int, int | None]:
 
 
 def changed(header: Header) -> list[str]:
-    """The configuration entries of a trace file that differ from the model's defaults, and its swapped actions. For a
-    user's own model, which is not loaded here, all entries."""
+    """Return the configuration entries of a trace file that differ from the model's defaults (for a user's own model,
+    which is not loaded here, all entries), and the actions that are taken from another protocol."""
     usual: dict[str, str] = {}
     if header.file is None:
         with contextlib.suppress(UsageError):
@@ -379,7 +379,7 @@ def _value(instance: Instance, layout: FieldLayout, cells: Cells, index: tuple[i
 
 
 def _contents(contents: Contents, cells: Sequence[int]) -> Any:
-    """A set or a queue as ITF. A place of a queue without an element, possible only in unreachable states, is null."""
+    """Return a set or a queue as ITF. In an unreachable state, a queue may have gaps, which are null."""
     elements = [None if value == contents.filler else _member(contents, value) for value in contents.elements(cells)]
     return {"#set": elements} if contents.filler is None else elements
 
@@ -409,7 +409,7 @@ def _element(argument: ArgumentRange, element: int) -> Any:
 
 
 def configuration_digest(instance: Instance) -> str:
-    """Return eight hexadecimal digits that identify a configuration together with its swapped actions."""
+    """Return eight hexadecimal digits that identify a configuration and the actions taken from another protocol."""
     content = json.dumps([spell_configuration(instance), sorted(instance.swaps.items())])
     return hashlib.sha256(content.encode()).hexdigest()[:8]
 
@@ -471,8 +471,8 @@ def header_of(document: Mapping[str, Any]) -> Header:
 
 
 def _read_error(error: object) -> Mapping[str, Any] | None:
-    """Return the error at the end of a trace: its `message`, and the `step` that causes it (null if a property does);
-    None without an error."""
+    """Return the error at the end of a trace, or None: its `message`, and its `step`, which is null if the evaluation
+    of a property causes the error. Raises UsageError for a malformed error."""
     if error is None:
         return None
     if not isinstance(error, dict) or set(error) != {"step", "message"}:
@@ -706,10 +706,10 @@ OPTIONS = frozenset(
 def reproduction(
     command: str, instance: Instance, file: str | None, property_name: str | None, verdict: str | None, length: int
 ) -> str:
-    """Return a command that is safe to run and finds a trace again: `command`, if it runs only isrcheck's programs;
-    otherwise a command that searches the instance or proves the property; "" if the trace has no property. A search has
-    the bound `length` (one more for a deadlock), or no bound if the property has to be judged on all reachable states.
-    `file` is the user's own model, or None."""
+    """Return a command that is safe to run and finds a trace again: `command`, if it is empty or runs only isrcheck's
+    programs; otherwise a new command, or "" if the trace has no property. The new command proves the property (if it is
+    NOT INDUCTIVE), or searches the instance: to the depth `length` (for a deadlock, one more), or without a bound if
+    the property has to be judged on all reachable states. `file` is the user's own model, or None."""
     options = OPTIONS | {entry.option for entry in instance.model.entries.values() if entry.option is not None}
     if not command or _is_ours(command, options, file):
         return command

@@ -1,8 +1,8 @@
-"""A trace: one path of a model, the verdict on a property at its end, an error at its end, and its states as text.
+"""A trace: one path of a model, with the verdict on a property and a possible error at its end; and its states as text.
 
-certify.py makes traces from the paths that engines found, files.py from files. An error is a value or an index out of
-range, as plain Python (models/run.py) reports it. A cell of one of Kafka's logs holds a record or the marker that ends
-a transaction; markers have the numbers after those of the records, and are not printed as letters.
+certify.py makes traces from the paths that engines found; files.py reads traces from files. An error is a value or an
+index out of range, as plain Python (models/run.py) reports it. A cell of one of Kafka's logs holds a record or the
+marker that ends a transaction; markers are numbered after the records, and are not printed as letters.
 """
 
 from __future__ import annotations
@@ -33,9 +33,8 @@ VERDICTS = (VIOLATED, PERMITTED, REACHED, HOLDS, NOT_INDUCTIVE)
 
 
 class FalseTraceError(UsageError):
-    """Plain Python does not confirm a trace: the message says what it finds instead.
-
-    If the trace was read from a file, the file was edited; if an engine made it, the engine is wrong."""
+    """Raised if plain Python (models/run.py) does not confirm a trace. The message says what plain Python finds
+    instead. If the trace was read from a file, the file was edited; if an engine made it, the engine is wrong."""
 
 
 def arguments_of(instance: Instance, step: Step) -> dict[str, Any]:
@@ -178,7 +177,7 @@ class NoErrorError(AssertionError):
 
 @dataclass(frozen=True)
 class Error:
-    """An error at the end of a trace: of the step after the last state, or of a property that has no value there."""
+    """An error at the end of a trace: a step from the last state causes it, or the evaluation of a property there."""
 
     step: Step | None
     property_name: str | None
@@ -187,7 +186,7 @@ class Error:
 
 @dataclass(frozen=True)
 class Path:
-    """A path of a model: its states, the steps between them, and a further step `erring`, if one causes an error."""
+    """A path: its states, the steps between them, and `erring`, a final step that causes an error, or None."""
 
     states: tuple[Cells, ...]
     steps: tuple[Step, ...]
@@ -195,8 +194,8 @@ class Path:
 
 
 def path_of(instance: Instance, initial: int, numbers: Sequence[int]) -> Path:
-    """Return the path from initial state number `initial`, computed in plain Python. Raises NoErrorError if a step is
-    not enabled, or causes an error before the last step."""
+    """Return the path that takes the steps with these numbers from initial state number `initial`, in plain Python.
+    Raises NoErrorError if a step is not enabled, or if a step before the last one causes an error."""
     states, steps = [instance.initial_states[initial]], [instance.step(number) for number in numbers]
     for position, step in enumerate(steps, 1):
         try:
@@ -223,8 +222,8 @@ def error_of(instance: Instance, initial: int, numbers: Sequence[int]) -> Error:
 def error_at_end(
     instance: Instance, states: Sequence[Cells], steps: Sequence[Step], erring: Step | None
 ) -> Error | None:
-    """Return the error that the step `erring` causes; if `erring` is None, the first error of a property at the last
-    position, among the properties that can be evaluated at all earlier positions. None if there is no error."""
+    """Return the error that the step `erring` causes or, without this step, the error of the first property whose
+    evaluation fails at the last position, but at no earlier one. Return None if there is no error."""
     if erring is None:
         return next(errors_in_properties(instance, states, steps), None)
     message = error_in_step(instance, states[-1], erring)
@@ -309,7 +308,7 @@ def spell_cell(instance: Instance, position: int) -> str:
 
 
 def spell_place(layout: FieldLayout, index: Sequence[int]) -> str:
-    """Return the name of a field with its first indices."""
+    """Return the name of a field with the indices in `index` (all or only the first ones), such as `log_record[1]`."""
     domains = zip(layout.field.over, index, strict=False)
     indices = [f"[{spell_element(element) if domain.letters else int(element)}]" for domain, element in domains]
     if layout.field.outer is None:
@@ -320,7 +319,7 @@ def spell_place(layout: FieldLayout, index: Sequence[int]) -> str:
 
 
 def spelled_at(instance: Instance, cells: Cells, positions: Iterable[int]) -> dict[str, str]:
-    """Return the values of the cells at these positions of a state as text, by name; a set or a queue is one value."""
+    """Map the name of each cell at these positions of a state to its value as text; a set or queue is one value."""
     values = {}
     for at in positions:
         layout = _layout_at(instance, at)
@@ -342,7 +341,7 @@ def changed_cells(instance: Instance, before: Cells, after: Cells) -> list[tuple
 
 
 def spell_part(instance: Instance, layout: FieldLayout, cells: Cells, index: tuple[int, ...] = ()) -> str:
-    """Return a field, or its element at `index`, as text: nested lists; truth values as the set of true indices."""
+    """Return a field, or its element at `index`, as text. A list of flags is written as the set of its true indices."""
     if len(index) == len(layout.sizes):
         return spell_value(instance, layout, cells[layout.position(index)])
     is_last = len(index) + 1 == len(layout.sizes)
@@ -414,7 +413,7 @@ def _decision(s: State, transaction: int) -> str:
 
 @dataclass(frozen=True, eq=False)
 class ReadableTrace:
-    """A path of a model (an initial state and steps), and the verdict on a property at its end, or on its `loop`.
+    """A trace for users: a path of a model, its steps as text, its states with named fields, and the verdict.
 
     `certified` is the same trace in the form that engines use, in which a state is a tuple of numbers.
     """
@@ -464,7 +463,7 @@ class ReadableTrace:
 
     @property
     def loop(self) -> int | None:
-        """Of a lasso, the position in `states` to which its last step returns: the steps after this position are
+        """The position in `states` to which the last step of a lasso returns: the steps after this position are
         repeated for ever. It is the last position if the behaviour stays there, and None for a trace without a loop."""
         return self.certified.loop
 
@@ -478,7 +477,7 @@ class ReadableTrace:
 
 
 def _value(layout: FieldLayout, cells: Sequence[int]) -> Any:
-    """The value of a field in a state: nested lists for the field's indices; sets of numbers."""
+    """Return the value of a field in a state, as nested lists if the field has indices; a set becomes a frozenset."""
     part = cells[layout.offset : layout.offset + layout.count]
     if (contents := layout.field.contents) is not None:
         size = layout.sizes[-1]

@@ -80,7 +80,7 @@ class Reason:
         return f" for {', '.join(binding.text for binding in self.bindings)}" if self.bindings else ""
 
     def lines(self, indent: str = "") -> list[str]:
-        """Return the reason and the deeper reasons, as lines of any length for table.fitted; deciding cells last."""
+        """Return the reason, and the deeper reasons below it, as lines; table.fitted can break those that are long."""
         lines = [f"{indent}{self.source} is {'true' if self.truth else 'false'}{self.where}"]
         if self.conditions:
             lines.append(f"{indent}  given {' and '.join(self.conditions)}")
@@ -223,7 +223,7 @@ class _Scope(Evaluation):
     # ----------------------------------------------------------------------------------------------------------- values
 
     def value(self, expression: ir.Expression) -> int:
-        """The value of an expression of the source text; its cells are read in the order in which Python reads them."""
+        """Return the value of an expression; note the cells that it reads, in the order in which Python reads them."""
         match expression:
             case ir.CollectiveExpression():
                 for part in parts(expression):  # the core may read them in another order, or not all of them
@@ -265,8 +265,8 @@ class _Scope(Evaluation):
     # ------------------------------------------------------------------------------------------------------- statements
 
     def decisive(self, routine: ir.Routine) -> ir.Expression:
-        """Execute a routine up to its return statement. Return the returned expression; if that is a constant inside an
-        `if`, return the condition of the `if`, which decides."""
+        """Execute a routine up to its return statement. Return the expression that decides the value: the returned
+        expression or, if this is a constant inside an `if`, the condition of the `if`."""
         self.block(routine.written)
         return self.tests[-1] if isinstance(self.returned, ir.Constant) and self.tests else self.returned
 
@@ -310,7 +310,7 @@ class _Scope(Evaluation):
         return None
 
     def letter(self, variable: ir.Variable, end: ir.Expression) -> None:
-        """Note whether a variable is printed as a letter: if the numbers below `end` are those of a lettered domain."""
+        """Note whether a variable is printed as a letter: it is if `end` is the size of a domain with letters."""
         match end:
             case ir.Size(domain):
                 is_lettered = domain.letters
@@ -377,7 +377,7 @@ class _Scope(Evaluation):
         return Reason.over(spell_expression(call), truth, readings, replace(inner, bindings=bindings + inner.bindings))
 
     def why_element(self, generators: Sequence[ir.Generator], body: ir.Expression) -> Reason:
-        """Explain `all` or `any` by its deciding element, which is the present value of the generators' variables."""
+        """Explain `all` or `any` by the element that decides: the current values of the generators' variables."""
         inner = self.why(body)
         bindings = tuple(self.bound(generator.variable) for generator in generators)
         stated = (map(self.stated, generator.conditions) for generator in generators)
@@ -385,8 +385,8 @@ class _Scope(Evaluation):
         return replace(inner, bindings=bindings + inner.bindings, conditions=conditions + inner.conditions)
 
     def stated(self, condition: ir.Expression) -> list[str]:
-        """Return a list with the text of a true condition, without those parts that are calls of helpers and are true
-        in every state under this configuration. The list is empty if there are only such parts."""
+        """Return a list with the text of a true condition, without the calls of helpers that are true in every state
+        under this configuration. The list is empty if no part of the condition is left."""
         operands = condition.parts if isinstance(condition, ir.And) else (condition,)
         open_parts = [part for part in operands if not isinstance(part, ir.Call) or not self.is_settled(part)]
         if len(open_parts) == len(operands):

@@ -1,12 +1,12 @@
 """Kafka's replication, action by action: each step in plain words, its messages, and what it does to records.
 
-The row of an action in ACTIONS has everything shown about it: first a clause in the present tense, such as `broker 0
-answers the fetch of broker 2`. The effects of a step (a log is truncated, a record is acknowledged) are found by
-comparing the states before and after it (EFFECTS), so they are shown for actions without a row, too.
+The row of an action in ACTIONS has everything that is shown about the action, such as a clause in the present tense:
+`broker 0 answers the fetch of broker 2`. The effects of a step (a log is truncated, a record is acknowledged) are found
+by comparing the states before and after it (EFFECTS), so they are shown for actions without a row, too.
 
-A message is late if the controller has changed the leader or the ISR between its sending and its arrival. The messages
-are the announcements of the controller, the responses to fetches, and the answers to AlterPartition. A fetch is late if
-its leader leads in a later epoch than the follower knows. A lost message is not late.
+An announcement of the controller, a response to a fetch, or an answer to AlterPartition is late if the controller has
+changed the leader or the ISR between the sending and the arrival of the message. A fetch is late if its leader leads in
+a later epoch than the follower knows. A lost message is not late.
 """
 
 from __future__ import annotations
@@ -322,7 +322,7 @@ def _handles_request(context: StepContext) -> Events:
 
 
 def _refusal(s: State, leader: int) -> str:
-    """The error with which a controller answers an old leader or partition epoch, or a member that is not a replica."""
+    """The error for an AlterPartition request with an old leader or partition epoch, or a member that is no replica."""
     if s.requested_leader_epoch[leader] < s.controller_epoch:
         return "FENCED_LEADER_EPOCH"
     is_new = s.requested_partition_epoch[leader] == s.controller_partition_epoch

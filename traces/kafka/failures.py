@@ -1,8 +1,8 @@
-"""What goes wrong in a trace of Kafka's replication: promises of records, their removals, and contradictions.
+"""Explains what goes wrong in a trace of Kafka's replication, in lines of text: lost records and contradictions.
 
-For a trace of any other model, the lines say only which faults permit the failure. The step that removes the last
-relevant copy and the step that makes the property false can differ: a follower truncates, and only its later election
-makes the record unavailable. Lines are of any length; table.fitted breaks them.
+A record is promised once it is acknowledged or exposed. The step that removes a broker's copy and the step that makes
+the property false can differ: a follower truncates, and only its later election makes the record unavailable. For a
+trace of any other model, the lines say only which faults permit the failure. table.fitted breaks lines that are long.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Timeline:
     # ---------------------------------------------------------------------------------------------------------- entries
 
     def entry(self, r: int, offset: int) -> str:
-        """Return the entry of replica `r` at `offset` in the last state, in the notation of the lanes."""
+        """Return the entry of replica `r` at `offset` in the last state as text: record and epoch, such as `a0`."""
         return spell_entry(self.last, self.last.log_record[r][offset], self.last.log_epoch[r][offset])
 
     def origin(self, r: int, offset: int) -> str:
@@ -171,7 +171,7 @@ def passed_member(timeline: Timeline, leader: int, r: int) -> list[str]:
 
 
 def _reason(timeline: Timeline, leader: int, dropped: int) -> str:
-    """Why a leader dropped its pending change in a step, as the end of a sentence."""
+    """The reason why a leader dropped its pending change of the ISR in a step, as the end of a sentence, or ""."""
     before, after = timeline.states[dropped - 1], timeline.states[dropped]
     if has_kraft(after) and after.metadata_position[leader] > before.metadata_position[leader]:
         epoch = after.metadata_position[leader]
@@ -184,8 +184,8 @@ def _reason(timeline: Timeline, leader: int, dropped: int) -> str:
 
 
 def earlier_process(timeline: Timeline, leader: int, member: int, promised: int) -> str:
-    """Return the end of a sentence that says when an earlier process of the follower `member` ended, if the leader's
-    promise in step `promised` relied on that process; otherwise ""."""
+    """Return the words `, from a process that ended at step ...` if the leader's promise in step `promised` relied on a
+    fetch by a process of the follower `member` that had ended; otherwise ""."""
     s = timeline.states[promised]
     if not has_kraft(s) or s.remote_broker_epoch[leader][member] != BrokerEpoch.EARLIER:
         return ""
@@ -194,8 +194,8 @@ def earlier_process(timeline: Timeline, leader: int, member: int, promised: int)
 
 
 def election(timeline: Timeline, broker: int, position: int) -> str:
-    """Return the end of a sentence that says from which set a KRaft controller elects a broker in a step. It is "" if
-    the ISR has other members, too, and for an unclean election, whose action's name says enough."""
+    """Return words such as `, electing broker 1 from the ELR`, if a KRaft controller elects `broker` in a step; "" for
+    one of several members of the ISR, for an unclean election (the action says so), and for any other step."""
     if position == 0 or not has_kraft(timeline.last):
         return ""
     before, after = timeline.states[position - 1], timeline.states[position]
@@ -234,7 +234,7 @@ SENT_ONCE = ("no_duplicates", "order_preserved")
 
 @dataclass(frozen=True)
 class Loss:
-    """The loss of an entry: the steps that promised to keep it, removed the relevant copy, and broke the promise."""
+    """The loss of an entry: the steps in which it was promised, a broker lost its copy, and the promise was broken."""
 
     record: int
     """The entry: a record, or the marker of a transaction."""
@@ -264,7 +264,7 @@ def find_loss(trace: Trace) -> Loss | None:
 
 
 def loss_in(timeline: Timeline, numbers: dict[str, int]) -> Loss | None:
-    """Return the loss that makes the property false for `numbers`, the values of its variables; or None."""
+    """Return the loss that makes the property false for `numbers`, its variables' values; None for other properties."""
     name, last = timeline.trace.property_name, timeline.last
     if name in ("acked_not_lost", CLAIM) and "record" in numbers:
         record, broker, promise, outcome = numbers["record"], last.controller_leader, "acknowledged", "lost"
@@ -292,7 +292,7 @@ def _promising(timeline: Timeline, promised: int) -> list[int]:
 
 
 def lines(trace: Trace) -> list[str]:
-    """Return lines that describe the failure, if its property has an explanation here, and what permits the failure."""
+    """Return lines that explain a trace's failure, if its property has an explanation here, and what permits it."""
     if trace.verdict not in (VIOLATED, PERMITTED):
         return []
     failure: list[str] = []
@@ -325,7 +325,7 @@ def _about_loss(timeline: Timeline, loss: Loss) -> list[str]:
 
 
 def _counted_on(timeline: Timeline, loss: Loss) -> list[str]:
-    """Lines about the followers on which the leader relied when it made the promise: their fetches showed the entry."""
+    """Lines about the followers on which the leader's promise relied: since when it knew that they had the entry."""
     s = timeline.states[loss.promised]
     lines = []
     for leader in _promising(timeline, loss.promised):
@@ -494,7 +494,7 @@ def _standing(timeline: Timeline, r: int, *offsets: int) -> list[str]:
 
 
 def crossed_offsets(timeline: Timeline, r: int) -> list[str]:
-    """Explain that two of the log's offsets of replica `r`, such as LEO and HW, are in the wrong order."""
+    """Explain that two offsets of replica `r`, such as high watermark and log end offset, are in the wrong order."""
     offsets: dict[str, Callable[[State], int]] = {
         "log start offset": lambda s: s.log_start_offset[r],
         "last stable offset": lambda s: model.last_stable_offset(s, r),
@@ -600,8 +600,8 @@ def _filled(words: str | Callable[..., Words], timeline: Timeline, numbers: Mapp
 
 
 def headline(trace: Trace, how: str) -> str | None:
-    """Return what goes wrong, in a sentence that ends with `how`, the last step or the repeated steps in words. None if
-    there is no sentence for the property, or if its variables have other names."""
+    """Return a sentence about what goes wrong in a trace; None if no sentence fits the property and its variables. It
+    ends with `how`, the last step or the repeated steps in words; for a loss, it ends with the cause of the loss."""
     timeline, words = Timeline(trace), SENTENCES.get(trace.property_name or "")
     loss = find_loss(trace) if trace.length else None
     if loss is not None:
@@ -666,7 +666,7 @@ def _elected_without(timeline: Timeline, loss: Loss, who: str, elected: str) -> 
 
 
 def _elected(timeline: Timeline, loss: Loss) -> str:
-    """How the broker becomes the leader in the last step, as the end of `is ...`: `elected` or `the leader again`."""
+    """Return `elected` if the controller elects the loss's broker in the last step, otherwise `the leader again`."""
     before, after = timeline.states[loss.lost - 1], timeline.states[loss.lost]
     is_new = before.controller_leader != loss.broker == after.controller_leader
     return "elected" if is_new else "the leader again"

@@ -1,12 +1,12 @@
 """A trace of Kafka's replication as a table: one column for the controller, one per broker, one for the clients.
 
 The tables BASICS, SIGNS and SIGNS_SINCE_2_8 explain the signs in the columns of the controller and of the brokers.
-Pages show the same facts as notes in words (scene.py). An entry of the leader epoch cache is shown only if a reader
-cannot derive it from the log or from leadership. Messages in flight between brokers are shown only with --full.
+Pages show notes in words instead of signs (scene.py). An entry of the leader epoch cache is shown only if it does not
+follow from the log or from leadership. Most messages in flight between brokers are shown only with --full.
 
-The clients' column shows what the step changed for them: records that are sent in a transaction or sent again,
-transactions that are decided, records that become readable (and for whom, if not for all readers), and
-acknowledgements. A record that is only sent has no phrase, because the leader's log shows it.
+The clients' column shows what a step changes for clients: records sent in a transaction or sent again, transactions
+committed or aborted, records that become readable (with the isolation level, if only at one of the two), and
+acknowledgements. A first sending without a transaction is not mentioned, because the leader's log shows the record.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ ALWAYS_SHOWN = frozenset(
 
 
 def is_kafka(instance: Instance) -> bool:
-    """Whether the model has all the fields and entries of Kafka's model."""
+    """Whether the model has all state fields and all configuration entries of Kafka's model."""
     return declares(instance, fields.State, Configuration)
 
 
@@ -241,25 +241,25 @@ def spell_legend(meanings: Sequence[tuple[str, str]]) -> list[str]:
 
 
 def alters_partitions(s: State) -> bool:
-    """Whether changes of the ISR are requests to the controller, as since 2.8."""
+    """Whether leaders request changes of the ISR from the controller (AlterPartition), as in generations since 2.8."""
     return bool(s.ISR_CHANNEL == IsrChannel.ALTER_PARTITION)
 
 
 def has_kraft(s: State) -> bool:
-    """Whether the controller is a KRaft quorum, as since 3.3."""
+    """Whether the controller is a KRaft quorum, as in the model's generations since 3.3."""
     return bool(s.CONTROLLER == Controller.KRAFT)
 
 
 def spell_members(
     s: State, is_member: Callable[[int], bool], is_earlier: Callable[[int], bool] = lambda _: False
 ) -> str:
-    """Return a set of brokers as their numbers, such as `01'`. The prime says that an earlier process of broker 1 is
-    meant, from before a restart. `-` is the empty set."""
+    """Return a set of brokers as their numbers, such as `01'`; `-` is the empty set. A prime marks an earlier process
+    of a broker, from before its restart: in the example, of broker 1."""
     return "".join(f"{r}'" if is_earlier(r) else str(r) for r in range(s.replicas) if is_member(r)) or "-"
 
 
 def _earlier_in(s: State, epochs: Any, leader: int) -> Callable[[int], bool]:
-    """Return a function that tells whether the leader's entry in `epochs` for a broker means an earlier process."""
+    """Return a function that tells whether the leader's entry in `epochs` for a broker is of an earlier process."""
     return lambda r: has_kraft(s) and bool(epochs[leader][r] == BrokerEpoch.EARLIER)
 
 
@@ -286,7 +286,7 @@ def controller_notes(s: State) -> list[str]:
 
 
 def known_by_controller(s: State) -> dict[str, str]:
-    """What a KRaft controller knows in addition to leader, epochs, ISR: texts by sign, mostly sets of brokers."""
+    """What a KRaft controller knows in addition to leader, epochs and ISR, as texts by the signs of CONTROLLER."""
     if not has_kraft(s):
         return {}
     sets = {"elr": s.eligible_leader_replicas, "fenced": s.is_fenced, "stopping": s.is_shutting_down}
@@ -313,7 +313,7 @@ def changes_made(s: State) -> int:
 
 
 def _broker(s: State, r: int) -> tuple[str, ...]:
-    """A broker's role and log, and other facts about the broker where they differ from the usual, such as its ISR."""
+    """A broker's lane: its role and log, then unusual facts, such as an ISR that differs from the controller's."""
     lane = [f"{_role(s, r):<2} {_log(s, r)}"]
     if s.TRUNC != Truncation.HW and (cache := epoch_cache_news(s, r)):
         lane.append("{" + " ".join(cache) + "}")
@@ -325,16 +325,16 @@ def _broker(s: State, r: int) -> tuple[str, ...]:
 
 
 def broker_notes(s: State, r: int) -> list[str]:
-    """Return notes about a broker in generations since 2.8, except about log, ISR and the offsets of its followers."""
+    """Return notes in words about what generations since 2.8 add to a broker, such as a proposed ISR; none before."""
     if not alters_partitions(s):
         return []
     return notes(_isr_changes(s, r), _progress(s, r), _stop(s, r), _processes(s, r), _under_way(s, r))
 
 
 def _with_answer(before: State, s: State, r: int, lane: tuple[str, ...]) -> tuple[str, ...]:
-    """The lane of a follower. If the follower was truncating and its leader answers in this step, the answer is added.
+    """Return the lane of a follower, with the leader's answer added if this step answers a truncating follower.
 
-    Since 2.8 the answer is a separate response, so the lane is returned unchanged.
+    Since 2.8, the answer (where an epoch ends in the leader's log) is a separate response, so the lane stays as it is.
     """
     same = (s.leader[r], s.leader_epoch[r]) == (before.leader[r], before.leader_epoch[r])
     if alters_partitions(s) or not before.is_truncating[r] or not same:
@@ -524,7 +524,7 @@ def news_of_clients(before: State | None, s: State) -> list[str]:
 
 
 def _news(before: State | None, s: State, phrases: Callable[[State], list[str]]) -> list[str]:
-    """Those of the phrases for this state that are not among the phrases for the state before."""
+    """The phrases for the state `s` that did not already apply to the state before; all phrases for the first state."""
     earlier = [] if before is None else phrases(before)
     return [phrase for phrase in phrases(s) if phrase not in earlier]
 
@@ -546,7 +546,7 @@ def _sent(before: State, s: State) -> list[str]:
 
 
 def _numbered(before: State, s: State) -> list[str]:
-    """Phrases for records that an idempotent producer sends in vain, and for records that get new sequence numbers."""
+    """Phrases for records of the idempotent producer that get new sequence numbers, or are sent but not appended."""
     if s.producer_epoch > before.producer_epoch:
         records = [spell_element(record) for record in range(s.records) if s.has_sequence[record]]
         keeps_epoch = s.delete_records > 0 and any(
@@ -586,7 +586,7 @@ def _read(before: State | None, s: State) -> list[str]:
 
 
 def _skipped(s: State) -> list[str]:
-    """Phrases for aborted records that read_committed readers skip: those below the last stable offset of a broker."""
+    """Phrases for the aborted records below a broker's last stable offset, which read_committed readers skip."""
     return [
         f"read_committed skips {spell_element(s.log_record[r][offset])}"
         for r in range(s.replicas)

@@ -1,14 +1,14 @@
 """A trace of Kafka's replication as a scene: the controller, each broker with its log, the producers, the readers.
 
-Notes in a broker's lane show facts other than its log, role and pointers: the ISR in a leader's view, the leader's
-knowledge of its followers, the leader epoch cache if it differs from the log, and the additions of the generations
-since 2.8. The fate of a record consists of words, each with the step since which it is true.
+Notes in a broker's lane show facts other than its log, role and pointers (HW, LEO): the ISR in a leader's view, the
+leader's knowledge of its followers, the leader epoch cache if it differs from the log, and what the generations since
+2.8 add. The fate of a record is a list of words, each with the number of the step since which the word applies.
 
-A record is `committed` once a broker that presumes to lead has it below its high watermark, and `exposed` once a
-reader of the configured isolation level could read it; both words remain. A record is `lost` as long as it is
-acknowledged or exposed, no client has deleted it, and the controller's leader does not hold it. With KRaft, if this
-leader stopped with a loss of data, it is judged only once it runs again. A later leader may restore the record, so
-`lost`, `duplicated` and `on no broker` are listed only as long as they are true.
+`committed` applies once a broker that believes it leads has the record below its high watermark, and `exposed` once a
+reader of the configured isolation level could read the record; both words then stay. `lost` applies while the record is
+acknowledged or exposed, no client has deleted it, and the controller's leader does not hold it. With KRaft, a leader
+that stopped with a loss of data is judged only once it runs again. A later leader may restore the record, so `lost`,
+`duplicated` and `on no broker` are listed only while they are true.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ ROLES = {"leader": "broker", "follower": "broker", "elected": "broker"}
 
 
 def lanes_of(instance: Instance) -> Lanes:
-    """Return the lanes. A transaction has one lane, for its producer and for the coordinator that ends it."""
+    """Return a scene's lanes. A transaction has one lane, for its producer and for the coordinator that ends it."""
     configuration = instance.configuration
     has_transactions = configuration.transactions > 0
     groups = {
@@ -64,7 +64,7 @@ def lanes_of(instance: Instance) -> Lanes:
 
 
 def moments(trace: Trace) -> tuple[Moment, ...]:
-    """Return a `Moment` for each state: the step before it, and what the state shows, without a table of variables."""
+    """Return a `Moment` for each state: the step that led to it, its lanes and its fates; variables are left out."""
     states = trace.named_states
     ends = [end for s in states for r in range(s.replicas) for end in (s.log_end_offset[r], s.high_watermark[r])]
     strays = [offset + 1 for s in states for r in range(s.replicas) for offset in stray_offsets(s, r)]

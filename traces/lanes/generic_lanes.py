@@ -1,6 +1,6 @@
-"""A trace of any model as a table: a column per element of one domain, such as the brokers; a last one for the rest.
+"""A trace of any model as a table: one column for each element of a domain, such as each broker, and one for the rest.
 
-The domain is the first index of most fields. The first row shows every field, each later row only the changed fields.
+The domain is the one by which most fields are indexed first. The first row shows every field, later rows only changes.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def _shared(instance: Instance, domain: type[Domain] | None) -> list[FieldLayout
 
 
 def _columns(instance: Instance) -> list[list[tuple[FieldLayout, tuple[int, ...]]]]:
-    """The fields of each column: in the column of an element, fields at its index; in the last column, whole fields."""
+    """The fields of each column, each with the index of the column's element; in the last column, with the index ()."""
     domain = lane_domain(instance)
     shared = _shared(instance, domain)
     lanes = [layout for layout in instance.layouts.values() if layout not in shared]
@@ -91,8 +91,8 @@ def whole_lanes(trace: Trace) -> list[tuple[tuple[str, ...], ...]]:
 def _news(
     instance: Instance, layout: FieldLayout, index: tuple[int, ...], before: Cells | None, cells: Cells
 ) -> list[str]:
-    """The text for a field, or for its element at `index`; nothing if it has not changed. Of a whole field with several
-    elements, only the changed elements are shown, except in the first row."""
+    """The lines for a field, or for its element at `index`, if it has changed or the row is the first. A whole field
+    with several elements gets one line per changed element, but in the first row a single line."""
     name, indices = layout.name, {layout.name: index}
     if before is not None and not index and not is_one_value(layout):
         letters = layout.field.over[0].letters

@@ -1,7 +1,7 @@
-"""A trace as plain data for drawing: lanes, their content, the messages between them; and how an action is shown.
+"""A trace as plain data for drawing: lanes (columns), their content, and messages; and how an action is shown.
 
 The data come from a trace (kafka/scene.py, drawing/scene.py) or from a file of another tool (drawing/scene.py). All
-text in them is plain text, never markup. The words and messages of a model's actions are in a table (`ActionView`).
+text in them is plain text, never markup. A table has an `ActionView` for each action of a model.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class Mark:
 
 @dataclass(frozen=True)
 class Fate:
-    """The fate of a record up to a state: words, each with the step since which it is true (0: from the start)."""
+    """Words for the fate of a record up to a state, each with the step since which it applies (0: from the start)."""
 
     record: str
     words: tuple[tuple[str, int], ...]
@@ -163,7 +163,7 @@ def numbered(name: str, count: int) -> list[str]:
 
 @dataclass(frozen=True)
 class Item:
-    """A part of a lane that is worth showing: its sign in a table, and its note on a page ("": not shown there)."""
+    """A part of a lane's content: its sign, shown in tables, and its note, shown on pages; "" is not shown."""
 
     sign: str = ""
     note: str = ""
@@ -184,12 +184,12 @@ Participant = str | tuple[str, int]
 
 
 class UnknownArgumentError(AttributeError):
-    """Raised if an action has no parameter with a name that its row in the table (`ActionView`) uses."""
+    """Raised if the `ActionView` of an action uses an argument that the action does not have."""
 
 
 @dataclass(frozen=True)
 class StepContext:
-    """One step, as the functions that find its messages see it. Its arguments are attributes, such as `leader`."""
+    """One step and its states, for functions that find messages. Its arguments are attributes, such as `leader`."""
 
     lanes: Lanes
     before: State
@@ -235,7 +235,7 @@ Text = str | Callable[[StepContext], str]
 
 @dataclass(frozen=True)
 class ActionView:
-    """What is shown about an action of a model: its words, its messages, and its part in failures."""
+    """How an action of a model is shown: in words, by messages and events to draw, and in explanations of failures."""
 
     words: str | Callable[..., str]
     """A clause that says which participant does what to which, with the arguments in braces; or a function of the state
@@ -280,7 +280,7 @@ def _spelled(text: Text, context: StepContext) -> str:
 
 
 def words_for(actions: Mapping[str, ActionView], instance: Instance, step: Step, s: State) -> str | None:
-    """Return a step in words; `s` is the state before it. None if `actions` lacks the action with these parameters."""
+    """Return a step in words, or None if no entry in `actions` fits the step; `s` is the state before the step."""
     if (view := actions.get(step.action)) is None:
         return None
     spelled = spelled_arguments(instance, step)
@@ -291,8 +291,7 @@ def words_for(actions: Mapping[str, ActionView], instance: Instance, step: Step,
 
 @cache
 def takes(words: str | Callable[..., object]) -> frozenset[str]:
-    """Return the names of the values that are put into `words`: names in braces; of a function, all parameters but the
-    first."""
+    """Return the names that `words` needs: in a text, those in braces; for a function, its parameters but the first."""
     if isinstance(words, str):
         return frozenset(name for _, name, _, _ in Formatter().parse(words) if name is not None)
     return frozenset([*inspect.signature(words).parameters][1:])
@@ -312,8 +311,8 @@ def moments(
     draw: Callable[[int, State], tuple[Lane, ...]],
     fates: Sequence[tuple[Fate, ...]] | None = None,
 ) -> tuple[Moment, ...]:
-    """Return a `Moment` (a step and the state after it) per state, without the values of the variables. `draw` takes
-    the number of a state and the state, and returns the lanes; `effects` find the events that any action can cause."""
+    """Return a `Moment` (a step and the state after it) for each state, without the values of variables. `draw` takes a
+    state's number and the state, and returns the lanes; `effects` find messages and events in every step."""
     states, moments = trace.named_states, []
     for position, s in enumerate(states):
         events: list[Arrow | Mark] = []

@@ -278,8 +278,8 @@ def _itf_state(position: int, state: Any, spelling: Spelling) -> tuple[dict[str,
 
 
 def _picks(picks: Any, spelling: Spelling) -> str:
-    """The arguments of a step as text. Quint lists (in `picks`) the parameters of all actions; those of the actions
-    that the step did not take have the value `None`, and are left out."""
+    """The arguments of a step as text. Quint's `picks` have the parameters of all actions. A parameter with the value
+    `None` belongs to an action that the step did not take, and is left out."""
     arguments = []
     for name, value in picks.items() if isinstance(picks, dict) else ():
         match value:

@@ -14,10 +14,10 @@ INDEX = "index.html"
 
 
 def begin(folder: Path, how: str, *, replace: bool = False, or_else: str = "") -> None:
-    """Create a folder for pages. Raises UsageError if it has files already, except with `replace`.
+    """Create a folder for pages. Raises UsageError if it already has files, unless `replace` is true.
 
-    The error messages end with `how`, the way to give another folder, such as `with -o DIR`; the message about files
-    ends with `or_else`, a further cure, such as `, or add --force`.
+    Error messages end with `how`, which says how to choose another folder, such as `with -o DIR`. The message about
+    existing files then adds `or_else`, a second remedy, such as `, or add --force`.
     """
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"{folder}: a file, where a folder is needed; give another name {how}")

@@ -17,7 +17,7 @@ FORBIDDEN = re.compile("[^\t\n -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]|[\x7f-
 
 
 def clean(text: str) -> str:
-    """Return the text with each unsafe character replaced by the replacement character."""
+    """Return the text with U+FFFD in place of each forbidden character, such as a control character."""
     return FORBIDDEN.sub("\ufffd", text)
 
 

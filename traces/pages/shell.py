@@ -153,10 +153,10 @@ def text_page(title: str, content: Sequence[Content], kind: str = "document", st
 
 
 def _adaptive_colours() -> str:
-    """Return the style with the colours of a page: light or dark, as `data-theme` of the root element says; without it,
-    as the reader's system prefers.
+    """Return the style sheet that defines the colours of a page: light or dark.
 
-    Printed pages always use the light colours, because browsers do not print backgrounds.
+    The attribute `data-theme` of the root element chooses; without this attribute, the reader's system chooses. Printed
+    pages always use the light colours, because browsers do not print backgrounds.
     """
     light, dark = (";".join(f"--{name}:{pair[side]}" for name, pair in COLOURS.items()) for side in (0, 1))
     return (

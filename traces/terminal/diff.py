@@ -43,8 +43,8 @@ class Difference:
         return position == 0 or self.first.spell_row(position) == self.second.spell_row(position)
 
     def cells(self, position: int, other: int) -> list[tuple[str, str, str]]:
-        """The cells that differ between state `position` of the first trace and state `other` of the second: name and
-        both values; only cells that both traces have."""
+        """The name and both values of each cell that differs between state `position` of the first trace and state
+        `other` of the second. A cell that only one of the traces has is left out."""
         mine, theirs = _spelled(self.first, position), _spelled(self.second, other)
         return [(name, mine[name], theirs[name]) for name in mine if name in theirs and mine[name] != theirs[name]]
 
@@ -56,7 +56,7 @@ class Difference:
 
     @cached_property
     def settings(self) -> list[tuple[str, str, str]]:
-        """The settings that differ (protocol, configuration entries, swapped actions): name and both values."""
+        """The name and both values of each setting that differs: protocol, configuration entry or swapped action."""
         first, second = (_settings(trace.instance) for trace in self.traces)
         pairs = ((name, first.get(name, "own"), second.get(name, "own")) for name in {**first, **second})
         return [(name, mine, theirs) for name, mine, theirs in pairs if mine != theirs]
@@ -74,13 +74,13 @@ def _settings(instance: Instance) -> dict[str, str]:
 
 
 def _spelled(trace: Trace, position: int) -> Mapping[str, str]:
-    """A state as the texts of its cells by name, so that it can be compared with states that have other cells."""
+    """The values of a state's cells as text, by cell name, so that states with different cells can be compared."""
     instance, cells = trace.instance, trace.state_at(position)
     return spelled_at(instance, cells, range(len(cells)))
 
 
 def tell(difference: Difference, full: bool = False, look: Look = PLAIN) -> list[str]:
-    """Return the differences as lines; with `full`, every field of the common states."""
+    """Return lines that compare two traces; with `full`, they show every field of the states that the traces share."""
     first, position = difference.first, difference.position
     if difference.is_none:
         same = f"identical: {_steps(first.length)} of {heading(first.instance)}; {_outcome(first)}"
@@ -162,7 +162,7 @@ def _pairs(pairs: list[tuple[str, str, str]], look: Look) -> list[str]:
 
 
 def _columns(rows: list[Row], look: Look) -> list[str]:
-    """Lines in three columns; if they do not fit, the last two columns are below the first, each with its name."""
+    """Lines in three columns; if too wide, each row's last two cells are below the first, after their names A and B."""
     if not rows:
         return []
     if not look.fits or widest(grid(rows)) <= look.width:

@@ -36,7 +36,7 @@ def plain(text: str, style: str = "") -> Content:
 
 
 class Options(OptionList):
-    """The list of possible next steps (or initial states). The footer of the screen shows the keys of the list."""
+    """The list of the possible next steps, or of the initial states; the footer of the screen shows its key, Enter."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "select", "take")]
 
@@ -145,7 +145,7 @@ class Explorer(App[None]):
         self.show_preview(self.shown[entries.highlighted])
 
     def prompt(self, option: Option) -> Content:
-        """Return the line of an option; for an initial state, the contents of its lanes, each with its title."""
+        """Return the line of an option in the list; for an initial state, with the title and contents of each lane."""
         if option.step is not None or option.after is None:
             return plain(option.text, "$error" if option.problem else "")
         trace = Trace(self.walk.instance, (option.after,), (), None, None, "")
@@ -209,7 +209,7 @@ class Explorer(App[None]):
         self.hide_filter()
 
     def hide_filter(self) -> None:
-        """Hide the filter's input line, and return to the options, which remain filtered."""
+        """Move the focus to the list of options, which stays filtered; hide the filter's input line if it is empty."""
         field = self.query_one("#filter", Input)
         field.display = bool(field.value)
         self.query_one("#options").focus()

@@ -1,7 +1,7 @@
 """Prints a trace: its headline; one line per step, one column per broker; why the property fails, and by which steps.
 
-One state can also be shown in full, with the changes of its step and the properties that are false. Expressions of the
-modelling language, which come from the command line (never from a trace), are evaluated in every state.
+One state can also be shown in full, with the changes made by the step that led to it and the properties that are false
+in it. Expressions that the user gives on the command line (never those of a trace) are evaluated in every state.
 """
 
 from __future__ import annotations
@@ -63,14 +63,14 @@ def view(
 
 
 def told(trace: Trace) -> list[str]:
-    """Return the headline of a trace that breaks a property of Kafka's models; nothing for any other trace, whose
-    headline would only repeat the property and the last step."""
+    """Return the headline, in a list, if the trace breaks a property of Kafka's models; otherwise return an empty list.
+    The headline of any other trace would only repeat the property and the last step."""
     has_words = room_of(trace.instance).actions is not None
     return [headline(trace)] if has_words and trace.verdict in (VIOLATED, PERMITTED) else []
 
 
 def step_table(trace: Trace, look: Look = PLAIN, expressions: Sequence[StateExpression] = ()) -> list[str]:
-    """Return the lanes in the widest layout that fits; if none fits, each step with one line per changed column."""
+    """Return the trace as a table in the widest layout that fits; if none fits, list the changes below each step."""
     lanes = room_of(trace.instance).lanes
     titles = [*lanes.titles(trace.instance), *(expression.title for expression in expressions)]
     paint = look.ink.lane if is_kafka(trace.instance) else look.ink.changed
@@ -89,7 +89,7 @@ def step_table(trace: Trace, look: Look = PLAIN, expressions: Sequence[StateExpr
 
 
 def last_row(trace: Trace, titles: Sequence[str]) -> list[StepRow]:
-    """Return a row with empty columns: an erring last step, or the state to which a lasso returns; otherwise no row."""
+    """Return a row for a last step that causes an error, or for a loop at the end (`back to step 3`); otherwise []."""
     nothing = ((),) * len(titles)
     if trace.loop is not None:
         return [StepRow("", back(trace), nothing)]
@@ -97,13 +97,13 @@ def last_row(trace: Trace, titles: Sequence[str]) -> list[StepRow]:
 
 
 def legend(trace: Trace, look: Look) -> list[str]:
-    """Return the meanings of the signs in the lanes of this trace, after an empty line."""
+    """Return an empty line and the lines that explain the signs in the table of this trace; [] if it has no signs."""
     signs = room_of(trace.instance).lanes.legend(trace)
     return ["", *fitted(signs, look.width)] if signs else []
 
 
 def _values(trace: Trace, expressions: Sequence[StateExpression]) -> list[tuple[tuple[str, ...], ...]]:
-    """For each state, the value of each expression as text; no text if the previous state has the same value."""
+    """Return the text of each expression's value in each state; empty if the previous state has the same value."""
     values = [
         [expression.value_in(cells, trace.spell_position(position)) for expression in expressions]
         for position, cells in enumerate(trace.states)
@@ -121,7 +121,7 @@ def _with_values(row: StepRow, values: tuple[tuple[str, ...], ...]) -> StepRow:
 def full_states(
     trace: Trace, positions: Iterable[int], look: Look = PLAIN, expressions: Sequence[StateExpression] = ()
 ) -> list[str]:
-    """Return steps, each with every field of the state that it leads to, and the values of the expressions there."""
+    """Return each step at `positions`, then every field of the state after it and the values of the expressions."""
     lines = []
     for position in positions:
         lines += wrapped(f"{position}  {trace.spell_row(position)}", "  ", look.width)
@@ -141,7 +141,7 @@ def _state(trace: Trace, position: int, expressions: Sequence[StateExpression]) 
 
 
 def why(trace: Trace, look: Look = PLAIN) -> list[str]:
-    """Return how a trace ends and why: deciding expressions, responsible steps, and what permits the failure."""
+    """Return how a trace ends and why: expressions and steps that make the property false, and what permits this."""
     prop = trace.prop
     if prop is None or trace.verdict is None:
         return ["a behaviour without a property"]
@@ -209,7 +209,7 @@ def _changed(trace: Trace, position: int, look: Look) -> list[str]:
 
 
 def _judged(trace: Trace, position: int, look: Look) -> list[str]:
-    """Lines about the properties that are false in this state, with reasons, and about reached `@sometimes` ones."""
+    """Return lines about the properties false in this state, with reasons, and the reached `@sometimes` properties."""
     instance = trace.instance
     properties = list(instance.properties)
     if trace.prop is not None and trace.prop not in (IN_RANGE, *properties):
@@ -253,8 +253,8 @@ class StateExpression:
     """The field from which all values of the expression come, if that is one field."""
 
     def value_in(self, cells: Cells, where: str) -> str:
-        """Return the value in a state, as text. Raises UsageError where the expression has no value, as with an
-        index out of range; the message calls the state `where`."""
+        """Return the value of the expression in a state, as text; `where` is the state's name in error messages. Raises
+        UsageError if the expression has no value there, for example because an index is out of range."""
         try:
             value: Any = self.instance.python(self.function)(State(self.instance, cells))
         except (ModelError, ArithmeticError, ValueError) as error:  # also a division by 0, and the least of no numbers
@@ -292,7 +292,7 @@ def _column(expression: StateExpression, trace: TracebackType | None) -> int:
 
 
 def _layout(instance: Instance, expression: ir.Expression) -> FieldLayout | None:
-    """The field from which all values of the expression come; None unless there is exactly one such field."""
+    """Return the field whose names or letters spell the values of the expression; None if no field suits all values."""
     match expression:
         case ir.Cell(_, field):
             return instance.layouts.get(field)
@@ -306,7 +306,7 @@ def _layout(instance: Instance, expression: ir.Expression) -> FieldLayout | None
 
 
 def _common(instance: Instance, expressions: Iterable[ir.Expression]) -> FieldLayout | None:
-    """The one field from which the values of all given expressions come, or None. The constant NONE is ignored."""
+    """Return the field that spells the values of all these expressions, or None. The constant NONE is ignored."""
     layouts = [
         _layout(instance, expression)
         for expression in expressions

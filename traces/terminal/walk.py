@@ -155,8 +155,7 @@ class Walk:
 
     @property
     def finding(self) -> Trace:
-        """The walk so far, as a trace about the property that the last step made false (`turned`); without such a
-        property, as a plain behaviour."""
+        """The walk so far, as a trace about the property that its last step made false (`turned`), if there is one."""
         turned = self.turned()
         return self.trace if turned is None else self._trace(self._past, turned.prop.name, turned.verdict)
 
@@ -186,17 +185,17 @@ class Walk:
         return None if after is None else Option(text, step, after)
 
     def changes(self, option: Option) -> list[str]:
-        """Return the cells that an option changes, with both values."""
+        """Return a line for each cell that an option changes, such as `leader_epoch[0]: 1 -> 2` (old and new value)."""
         if option.after is None or option.step is None:
             return []
         changes = changed_cells(self.instance, self.cells, option.after)
         return [f"{name}: {old} -> {new}" for name, old, new in changes]
 
     def turning(self, option: Option) -> tuple[PropertyStatus, ...]:
-        """Return the properties that hold now, and that an option would make false, or impossible to evaluate
-        (`problem`); violations come first.
+        """Return the verdicts on the properties that hold now and that an option would break; violations come first.
 
-        Kinds of properties whose verdict needs more than the next state (NOT_JUDGED_AHEAD) are left out.
+        A property that cannot be evaluated after the option (`problem`) counts as broken. Kinds of properties whose
+        verdict needs more than the next state (NOT_JUDGED_AHEAD) are left out.
         """
         if option.after is None:
             return ()
@@ -209,7 +208,7 @@ class Walk:
         return tuple(sorted((status for status in judged if status.is_broken), key=gravity))
 
     def trace_of(self, option: Option, turned: PropertyStatus) -> Trace:
-        """Return the walk so far and an option that makes a property false, as a trace about that property."""
+        """Return the walk so far and `option`, as a trace about the property in `turned`, which `option` breaks."""
         assert option.after is not None
         taken = Visit(option.after, option.step)
         return self._trace([*self._past, taken], turned.prop.name, turned.verdict)
@@ -220,7 +219,7 @@ class Walk:
         return tuple(dict.fromkeys(step.action for step in self.instance.steps))
 
     def guards(self, action: str) -> list[tuple[str, str]]:
-        """Return every step of an action with its first false guard; "" if the step is enabled."""
+        """Return every step of an action with its first false guard; for an enabled step, "" or the error it causes."""
         enabled = {option.step: option.problem for option in self.options()}
         return [
             (
@@ -252,8 +251,8 @@ class Walk:
         return self.go_to(self.place + 1)
 
     def go_to(self, place: int) -> bool:
-        """Go to the state after this number of steps; -1 is the choice of the initial state. Returns whether there is
-        such a state in the walk, steps that were undone included."""
+        """Go to the state after the first `place` steps of the walk; -1 is the choice of the initial state. Returns
+        whether the walk, including the steps that were undone, has this state."""
         is_there = self.first <= place <= self.last
         if is_there:
             self.place = place
@@ -266,7 +265,7 @@ class Walk:
         self.place += 1
 
     def _judged(self, prop: Property, cells: Cells, step: Step | None) -> PropertyStatus:
-        """The verdict on a property in the state to which the step leads from the current one."""
+        """Return the verdict on a property in the state `cells`, to which `step` leads from the current state."""
         states, steps = ([cells], []) if step is None else ([self.cells, cells], [step])
         try:
             verdict, problem = judge(self.instance, prop, states, steps, len(steps)), ""
@@ -287,14 +286,14 @@ class Walk:
         ]
 
     def turned(self) -> PropertyStatus | None:
-        """The first property that became VIOLATED in the last step, for the first time in the walk; otherwise
-        the first property that became PERMITTED in this way; otherwise None."""
+        """Return the property that the last step made false for the first time in the walk, or None. If there are
+        several, return the first VIOLATED property, or else the first PERMITTED property."""
         now = [status for status in self.statuses() if status.verdict in BROKEN and status.first == self.position]
         return min(now, key=gravity, default=None)
 
     def verdict_lines(self) -> list[tuple[str, str]]:
-        """Return lines about the properties in the current state, each with the verdict that the line reports, or "".
-        False properties come first, with their reasons."""
+        """Return lines about the properties in the current state: false properties with their reasons, then all others.
+        Each line is paired with the verdict that it reports, or with ""."""
         lines: list[tuple[str, str]] = []
         others: dict[str, list[str]] = {title: [] for title in TITLES}
         for status in sorted(self.statuses(), key=gravity):
@@ -334,7 +333,7 @@ def saved_line(path: Path) -> str:
 
 
 def gravity(status: PropertyStatus) -> int:
-    """Return the place of a verdict in a list that has the worst verdicts first."""
+    """Return the key that sorts verdicts from the worst: 0 for VIOLATED, 1 for PERMITTED, 2 for every other verdict."""
     return BROKEN.index(status.verdict) if status.verdict in BROKEN else len(BROKEN)
 
 

@@ -1,7 +1,7 @@
-"""Kafka's transactions, action by action: each step in plain words, and its messages; and what goes wrong in a trace.
+"""Kafka's transactions, action by action: each step in plain words, with its messages; and what goes wrong in a trace.
 
-The row of an action in ACTIONS has everything shown about it, as in kafka/actions.py. A record is late if it arrives
-after the coordinator has decided its transaction. Late copies of other requests are counted by budgets of the model.
+ACTIONS describes each action, as in kafka/actions.py. A record is late if it arrives after the coordinator has decided
+its transaction. The model's budgets count late copies of other requests, so `rare_events` leaves these copies out.
 """
 
 from __future__ import annotations
@@ -289,7 +289,7 @@ OF_TRANSACTIONS = ("transaction", "a", "b", "earlier", "later")
 
 
 def headline(trace: Trace, how: str) -> str | None:
-    """Return what goes wrong in a sentence that ends with `how`, the last step in words; None if no sentence fits."""
+    """Return a sentence that says what goes wrong, usually followed by `how` it happens; None if no sentence fits."""
     numbers = why_broken(trace).numbers() if trace.loop is None else {}
     if trace.property_name in ("no_aborted_reads", "no_lost_commits", "read_committed_is_atomic"):
         return _torn(trace, numbers["transaction"], numbers["p"]) if {"transaction", "p"} <= numbers.keys() else None
@@ -318,7 +318,7 @@ def _torn(trace: Trace, transaction: int, partition: int) -> str:
 
 
 def _late_record(trace: Trace, transaction: int) -> str | None:
-    """A phrase that says at which partitions the record of a transaction arrives late; None if at no partition."""
+    """Return a phrase that names the partitions where a transaction's record arrives late; None if there are none."""
     late = [*map(str, sorted(_late_at(trace, transaction)))]
     return f"its record arrives late at partition {listed(late)}, and joins the new transaction" if late else None
 

@@ -1,7 +1,7 @@
-"""A trace of Kafka's transactions in lanes for the coordinator, each producer and each partition: a table and a scene.
+"""A trace of Kafka's transactions as a table and a drawing: lanes for the coordinator, each producer, each partition.
 
-Each column of the table has one line of text, which is printed again only when it changes. Facts that are true from
-the start, such as that no marker was sent, are left out.
+A lane is a column. Each cell of the table is one line of text, which is printed again only when it changes. Facts that
+are true from the start, such as that no marker was sent, are left out.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ MOST_STACKED = 0
 
 
 def is_transactions(instance: Instance) -> bool:
-    """Whether the model has all the fields and entries that these lanes show."""
+    """Whether the model has all fields and configuration entries of Kafka's transactions; these lanes need them."""
     return declares(instance, fields.State, fields.Configuration)
 
 
 def lanes_of(instance: Instance) -> Lanes:
-    """Return the lanes, which are the columns of the table as well."""
+    """Return the lanes of the drawing, which are also the table's columns: coordinator, producers and partitions."""
     configuration = instance.configuration
     return Lanes(
         {
@@ -84,7 +84,7 @@ def legend(_trace: Trace) -> list[str]:
 
 
 def moments(trace: Trace) -> tuple[Moment, ...]:
-    """Return a `Moment` (a step and the state after it) per state, without the values of the variables."""
+    """Return a `Moment` (a step and the state after it) for each state; the field `variables` is left empty."""
     offsets = max(1, *(s.log_end_offset[p] for s in trace.named_states for p in range(s.partitions)))
     return scene.moments(trace, lanes_of(trace.instance), ACTIONS, (), lambda _, s: _lanes(s, offsets))
 
@@ -134,7 +134,7 @@ def _doing(s: State, i: int) -> str:
 
 
 def _latest(s: State, i: int) -> int | None:
-    """The transaction that a producer has begun last and has not ended yet, as far as the producer knows; or None."""
+    """Return the transaction that a producer is in, according to its own phase; None if it is in no transaction."""
     begun = [t for t in range(s.transactions) if s.begun_by[t] == i]
     is_in_one = s.phase[i] in (Phase.IN_TRANSACTION, Phase.COMMITTING, Phase.ABORTING)
     return begun[-1] if begun and is_in_one else None

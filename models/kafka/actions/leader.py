@@ -36,10 +36,10 @@ def send_response(s, leader, follower, high_watermark):
 
 
 def may_join_isr(s, leader, follower):
-    """Partition.maybeExpandIsr: the follower's log reaches the leader's high watermark, and the ISR write would
-    succeed.
+    """The leader may add the follower to the ISR: its log reaches the high watermark, and the ISR write would succeed.
 
-    Since 2.1 (KAFKA-7128) the log also reaches the start of the leader's epoch, because the high watermark may lag.
+    Since 2.1 (KAFKA-7128) the log must also reach the start of the leader's epoch, because the high watermark may lag.
+    Kafka: Partition.maybeExpandIsr.
     """
     return (
         is_controllers_leader(s, leader)
@@ -50,7 +50,7 @@ def may_join_isr(s, leader, follower):
 
 
 def write_isr(s, leader, r, is_member):
-    """By a conditional write, `r` joins or leaves the leader's ISR and the controller's; the leader epoch stays."""
+    """A conditional write adds or removes `r` in the leader's ISR and in the controller's; the leader epoch stays."""
     s.isr[leader][r] = is_member
     s.controller_isr[r] = is_member
 
@@ -60,10 +60,10 @@ def leader_handles_fetch(s, leader: Replica, follower: Replica):
     """The leader serves one fetch: it answers with its records, and learns the follower's log end.
 
     The response carries the high watermark from before this fetch took effect, which is why followers lag by one fetch.
-    A fetch without new records is parked. Before 2.1 nothing compares epochs: an old follower counts as much as a new
-    one. A truncating follower does not fetch; an offset outside the leader's log gets OFFSET_OUT_OF_RANGE
-    (follower.py). Kafka: ReplicaManager.fetchMessages, Partition.updateReplicaLogReadResult, maybeExpandIsr,
-    maybeIncrementLeaderHW.
+    A fetch without new records is parked. Before 2.1 the leader does not compare epochs, so a fetch from an earlier
+    epoch counts as well. A truncating follower does not fetch; an offset outside the leader's log gets
+    OFFSET_OUT_OF_RANGE (follower.py). Kafka: ReplicaManager.fetchMessages, Partition.updateReplicaLogReadResult,
+    maybeExpandIsr, maybeIncrementLeaderHW.
     """
     require(may_fetch(s, follower, leader))
     require(s.log_start_offset[leader] <= s.log_end_offset[follower] <= s.log_end_offset[leader])
@@ -96,9 +96,9 @@ def leader_answers_parked_fetch(s, leader: Replica, follower: Replica):
 
 
 def may_be_dropped(s, leader, r):
-    """The leader may drop `r`: any follower may be slow (no time is modelled); since 2.1, `r` must lack entries.
+    """The leader may drop `r`: any follower may be slow (time is not modelled); since 2.1, `r` must also lack entries.
 
-    In 0.8, `r` must have fetched, and lag by more than replica.lag.max.messages; 0.8's other rule is not modelled.
+    In 0.8, `r` must have fetched, and lag by more than replica.lag.max.messages; replica.lag.time.max.ms is left out.
     """
     lag = s.log_end_offset[leader] - s.remote_log_end_offset[leader][r]
     if s.SHRINK_RULE == ShrinkRule.LAG_MESSAGES:
@@ -145,8 +145,8 @@ def is_eligible(s, r):
 
 
 def delays_deletion(s, leader, r):
-    """The replica counts for the low watermark, which is the least log start of the replicas that count. Kafka counts
-    the live replicas that the leader knows (Partition.lowWatermarkIfLeader)."""
+    """Whether the low watermark, a minimum of log starts, includes the replica. Kafka includes the live replicas that
+    the leader knows (Partition.lowWatermarkIfLeader); DELETION_AWAITS_ELIGIBLE adds the maximal ISR and the ELR."""
     return (is_live(s, r) and is_known_replica(s, leader, r)) or (
         s.DELETION_AWAITS_ELIGIBLE and (is_in_maximal_isr(s, leader, r) or is_eligible(s, r))
     )
@@ -175,8 +175,8 @@ def leader_answers_deletion(s, leader: Replica):
 
 @action(shows="{follower} at {leader}")
 def follower_falls_behind(s, leader: WaitReplica, follower: WaitReplica):
-    """With HW_WAIT: the follower has not caught up with this leader for replica.lag.time.max.ms. Kafka:
-    ReplicaState.isCaughtUp."""
+    """The follower no longer counts as caught up, because replica.lag.time.max.ms has passed (only with HW_WAIT; Kafka:
+    ReplicaState.isCaughtUp)."""
     require(s.is_caught_up[leader][follower])
     require(s.remote_log_end_offset[leader][follower] < s.log_end_offset[leader])
     s.is_caught_up[leader][follower] = False

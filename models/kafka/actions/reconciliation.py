@@ -9,13 +9,13 @@ from isrcheck.models.language import action, require
 
 @action(shows="{follower} with {leader}")
 def follower_reconciles(s, follower: Replica, leader: Replica):
-    """The follower asks where its latest epoch ends in the leader's log (OffsetsForLeaderEpoch), and truncates.
+    """The follower asks where its latest epoch ends in the leader's log (OffsetsForLeaderEpoch), and truncates its log.
 
-    Without a usable answer, it truncates to its own high watermark. KIP-101 (0.11): it truncates to the leader's
-    answer. KIP-279 (2.0): the answer names an epoch that the leader has; the follower truncates to where that epoch
-    ends in both logs, and if it does not have the epoch, it goes back to its previous epoch and asks again. KIP-320
-    (2.1): the leader refuses a follower of another epoch. Request and answer are one step; an answer that arrives in
-    another epoch is dropped only since 2.1.1 (KAFKA-7786). Kafka: AbstractFetcherThread.maybeTruncate.
+    Without a usable answer, it truncates to its own high watermark. KIP-101 (0.11): it truncates to the offset in the
+    answer. KIP-279 (2.0): the answer also names an epoch of the leader. A follower with this epoch truncates to where
+    the epoch ends in both logs; otherwise it truncates to the end of its previous epoch, and asks again. KIP-320 (2.1):
+    the leader refuses a follower of another epoch. Request and answer are one step; an answer that arrives in another
+    epoch is dropped only since 2.1.1 (KAFKA-7786). Kafka: AbstractFetcherThread.maybeTruncate.
     """
     require(s.is_truncating[follower])
     require(can_ask(s, follower, leader))

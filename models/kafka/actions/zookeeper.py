@@ -60,7 +60,7 @@ def controller_fails_over(s, elected: Replica):
 def controller_removes_dead_follower(s, follower: Replica):
     """A follower that is down leaves the ISR; the leader stays, in a new epoch. Kafka: removeReplicaFromIsr.
 
-    Not modelled: a follower that runs but is frozen until its session expires; its leader can drop it as well.
+    Not modelled: the removal of a follower that runs, but whose session expired; the leader can drop it instead.
     """
     require(may_elect(s))
     require(follower != s.controller_leader)
@@ -139,9 +139,9 @@ def broker_becomes_leader(s, broker: Replica, epoch: LeaderEpoch):
 
 
 def keeps_fetching(s, broker, epoch):
-    """FOLLOWER_SKIP: up to 2.0 a follower whose leader stays the same goes on fetching in the new epoch (KAFKA-7164).
+    """The broker goes on fetching in the new epoch: up to 2.0, it does so if its leader stays the same (KAFKA-7164).
 
-    In 2.0.1 it does so only if it missed no epoch in between; since 2.1 it never does: each new epoch is a new start.
+    In 2.0.1 it does so only if it also missed no epoch in between; since 2.1 it never does (FOLLOWER_SKIP).
     """
     return follows(s, broker, s.metadata_leader[epoch]) and (
         s.FOLLOWER_SKIP == FollowerSkip.SAME_LEADER

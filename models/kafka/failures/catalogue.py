@@ -61,7 +61,7 @@ class Bounds:
 
 @dataclass(frozen=True)
 class History:
-    """The shortest history of a failure, as the steps of a model: enough to take every step again in plain Python.
+    """The shortest history of a failure: a model, its configuration, and the steps, which plain Python can take again.
 
     A search may find another history of the same length.
     """
@@ -147,7 +147,7 @@ class Failure:
         return f"{self.since} to " + (f"before {' / '.join(self.repaired)}" if self.repaired else "today")
 
     def is_called(self, text: str) -> bool:
-        """Whether a user may mean this failure: by its name, its number, or a name by which others know it."""
+        """Whether `text` is the failure's name, its number, or another name of the failure; case does not matter."""
         return text.casefold() in {name.casefold() for name in (self.name, self.number, *self.known_as)}
 
 

@@ -40,7 +40,7 @@ class Recording:
 
 @dataclass(frozen=True)
 class Evidence:
-    """Runs of a real Kafka: its release, what was done and seen, how often, and with which controls."""
+    """Runs of a real Kafka: its release, what was done and seen, how often, and the control runs for comparison."""
 
     kafka: str
     what: str
@@ -58,8 +58,8 @@ class Sketch:
 
 @dataclass(frozen=True)
 class Report:
-    """The content of an issue of Kafka about a failure, in addition to its entry in the library. In the texts,
-    `backticks` enclose names of code."""
+    """What an issue in Kafka's JIRA says about a failure, in addition to the failure's entry in the library. In the
+    texts, `backticks` enclose names from the code."""
 
     summary: str
     """The summary of the issue, in one line."""

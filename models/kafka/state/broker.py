@@ -27,7 +27,7 @@ from isrcheck.models.language import NONE
 
 
 def note_progress(s, leader, follower):
-    """Before the leader notes a fetch's offset: note the leader's log end, and whether the follower has caught up."""
+    """Note the leader's log end and whether the follower has caught up, before the leader notes the fetch's offset."""
     if s.HW_WAIT == HighWatermarkWait.CAUGHT_UP:
         if s.log_end_offset[follower] >= s.log_end_offset[leader] or (
             s.log_end_offset_at_fetch[leader][follower] != NONE
@@ -106,8 +106,8 @@ def present_min_insync_replicas(s):
 
 
 def counted_replicas(s):
-    """The number of replicas to which the controller limits min.insync.replicas: of the topic's partition 0 or, with
-    MIN_ISR_OF_OWN_REPLICAS, of this partition. Replicas that a reassignment adds or removes count, too. Kafka:
+    """The upper limit of the controller on min.insync.replicas: the number of replicas of the topic's partition 0 or,
+    with MIN_ISR_OF_OWN_REPLICAS, of this partition. Replicas that a reassignment adds or removes count, too. Kafka:
     ReplicationControlManager.getTopicEffectiveMinIsr."""
     if s.replicas_of_partition_0 > 0 and not s.MIN_ISR_OF_OWN_REPLICAS:
         return s.replicas_of_partition_0
@@ -136,7 +136,7 @@ def follows(s, follower, leader):
 
 
 def is_of_another_epoch(s, follower, leader):
-    """KIP-320: the leader refuses a request of another leader epoch (FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH)."""
+    """KIP-320: the leader refuses the follower, whose epoch differs (FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH)."""
     return s.TRUNC >= Truncation.KIP320 and s.leader_epoch[follower] != s.leader_epoch[leader]
 
 
@@ -185,7 +185,7 @@ def clear_fetch(s, follower, leader):
 def forget_own_fetches(s, follower):
     """The follower's fetchers stop: outstanding responses are never applied (AbstractFetcherManager.removeFetcher...).
 
-    Not modelled: in 0.10 the response to a fetch of an earlier assignment to the same leader is applied if it fits.
+    Not modelled: in 0.10, a follower that returns to its leader applies a fitting response to an earlier fetch.
     """
     for leader in range(s.replicas):
         clear_fetch(s, follower, leader)
@@ -230,7 +230,7 @@ def forget_admitted_fetches(s, leader):
 
 
 def leave_admitted_fetches_behind(s, leader):
-    """The leader creates new `Replica` objects for followers; a fetch that it has checked refers to the old object."""
+    """Mark the fetches that the leader has checked as fetches of its old `Replica` objects; it creates new objects."""
     if s.CONTROLLER == Controller.KRAFT and s.FETCH_IS_SPLIT:
         for r in range(s.replicas):
             s.is_of_former_state[leader][r] = s.admitted_offset[leader][r] != NONE
@@ -395,8 +395,8 @@ def advance_high_watermark(s, leader):
     never falls.
 
     Since 3.7 it waits until the committed ISR has min.insync.replicas members. Kafka: Partition.maybeIncrementLeaderHW.
-    With HW_WAIT, caught-up replicas outside the ISR hold it back as well; without HW_WAIT, they never do, because any
-    of them may be slow. An unknown offset (-1) of a replica that counts stops it.
+    With HW_WAIT, it also waits for caught-up replicas outside the ISR; without HW_WAIT, it never does, because any of
+    these replicas may be slow. It does not rise while the offset of a replica for which it waits is unknown (-1).
     """
     held_by_all = s.log_end_offset[leader]
     for r in range(s.replicas):
@@ -409,11 +409,10 @@ def advance_high_watermark(s, leader):
 
 
 def begin_to_lead(s, leader):
-    """A leader enters its epoch with its own high watermark, if that lies within its log.
+    """A leader enters its epoch with its own high watermark or, if that is outside its log, with its log start offset.
 
-    Otherwise, a broker that did not lead before starts from its log start offset. Records below the high watermark can
-    be read; the high watermark advances at once if the leader is alone in the ISR. Kafka: Partition.makeLeader,
-    Replica.convertHWToLocalOffsetMetadata.
+    Records below the high watermark can be read; the high watermark advances at once if the leader is alone in the ISR.
+    Kafka: Partition.makeLeader, Replica.convertHWToLocalOffsetMetadata.
     """
     if not s.log_start_offset[leader] <= s.high_watermark[leader] <= s.log_end_offset[leader]:
         s.high_watermark[leader] = s.log_start_offset[leader]
@@ -462,10 +461,10 @@ def may_propose(s, leader):
 
 
 def send_proposal(s, leader):
-    """The leader asks the controller for its proposed ISR. Kafka: Partition.submitAlterPartition.
+    """The leader sends its proposed ISR to the controller. Kafka: Partition.submitAlterPartition.
 
-    The request names leader epoch, partition epoch and, for every member, the broker epoch of its last fetch in this
-    leadership, if it has fetched (KIP-903).
+    The request names leader epoch, partition epoch and, for every member that has fetched in this leadership, the
+    broker epoch of the member's last fetch (KIP-903).
     """
     s.alter_partition[leader] = AlterPartition.REQUESTED
     s.requested_leader_epoch[leader] = s.leader_epoch[leader]

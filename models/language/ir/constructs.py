@@ -399,7 +399,7 @@ CONSTRUCTS = {
 
 @dataclass(frozen=True)
 class Refusal:
-    """Forms of Python that the language refuses with the same cure."""
+    """Forms of Python that the language refuses, all with the same advice in the error message (`cure`)."""
 
     examples: tuple[str, ...]
     """The refused forms as they are written; the error is reported for the first line, or for the last one."""

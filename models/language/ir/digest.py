@@ -43,8 +43,8 @@ def of_routine(routine: Routine) -> str:
 
 
 def _words(routine: Routine) -> list[str]:
-    """Return a routine as a list of words, each node before its parts. A variable is written as its number in the order
-    of first appearance."""
+    """Return a routine as a list of words, from which its digest is computed. A node comes before its parts; a variable
+    is written as its number in the order of first appearance."""
     numbers = {variable: number for number, variable in enumerate(routine.parameters)}
     words = [json.dumps([[parameter.role.name, domain(parameter.domain)] for parameter in routine.parameters])]
     waiting: list[Any] = [routine.body]

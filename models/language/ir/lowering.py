@@ -1,11 +1,11 @@
-"""Writes the operations of sets and queues in the core of the representation, as reads and writes of cells.
+"""Makes the core of a function: replaces the operations on sets and queues by reads and writes of cells.
 
 In:  statements or expressions as they are written (the collective nodes of nodes.py).
-Out: their form in the core: `x in s.isr[p]` is the cell `s.isr[p][x]`, whose index is out of range for an element
-     outside the domain; `len(s.isr)` is a sum over the domain; a loop over a set goes through the domain, and checks,
-     on reaching each element, whether the set contains this element. The length of a queue is the number of cells
-     without the filler. An operation that a queue does not allow is an index outside the array: an element is read at
-     `i if s.q[i] != filler else most`, and appended at the place of the length, which a full queue does not have.
+Out: their form in the core: `x in s.isr[p]` becomes the cell `s.isr[p][x]`, whose index is out of range if `x` is
+     outside the domain; `len(s.isr)` becomes a sum over the domain; a loop over a set becomes a loop over the domain,
+     which tests, at each element, whether the set contains it. The length of a queue is its number of cells that differ
+     from the filler. A forbidden operation on a queue uses the index `most`, outside the array: `s.q[i]` is read at
+     `i if s.q[i] != filler else most`, and an element is appended at index len(s.q), which is `most` for a full queue.
 
 A new node has the same place in the text as the node that it replaces. models/language/states.py has the same
 operations for CPython; the tests of the fuzzer compare both.
@@ -203,8 +203,8 @@ class _Lowering:
     def _bound(
         self, collection: ir.Collection, before: list[ir.Statement], changing: Iterable[ir.Variable] = ()
     ) -> ir.Collection:
-        """Return the collection with fixed indices, which keep their values even if the state or a variable of
-        `changing` changes. The assignments of these values to locals are appended to `before`."""
+        """Return the collection with indices that keep their present values, even if later statements change the state
+        or a variable in `changing`. Assignments that save these values in new locals are appended to `before`."""
         indices = tuple(self._kept(self.core(index), before, changing) for index in collection.indices)
         return replace(collection, indices=indices)
 
@@ -257,8 +257,8 @@ def copied(node: N) -> N:
 
 
 def _cell(collection: ir.Collection, element: ir.Expression | ir.Variable, span: ir.Span) -> ir.Cell | ir.Element:
-    """Return the cell of an element of a set, or of a place of a queue. For a subset that is a parameter, which has no
-    cells, return the test whether the subset contains the element."""
+    """Return the cell for an element of a set, or for a place of a queue. A subset that is a parameter of the function
+    has no cells: the returned node tests whether the subset contains the element."""
     index = ir.Local(element, span=span) if isinstance(element, ir.Variable) else element
     if not collection.field:
         return ir.Element(collection.holder, index, span=span)

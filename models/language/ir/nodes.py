@@ -1,10 +1,10 @@
 """The nodes of the representation: a closed list of expressions and statements.
 
-models/language/reading makes a `Routine`, the representation of one function, of the nodes. A name is resolved once: a
+models/language/reading builds a `Routine`, the representation of one function, from these nodes. Names are resolved: a
 variable is an object, and two variables of the same name are two objects. Fields and configuration entries are named by
-text, because a model has one state and one configuration. Nodes are compared by identity, so they can be the keys of an
-analysis' results. A node means what the Python text means from which the node is made (models/language/interpreter.py
-defines the meaning in a few lines); an expression changes nothing.
+text, because a model has one state and one configuration. Nodes are compared by identity, so an analysis can use them
+as keys. A node means what its Python text means (models/language/interpreter.py defines the meaning in a few lines).
+Evaluating an expression changes nothing.
 """
 
 from __future__ import annotations
@@ -273,8 +273,8 @@ class Range(Node):
 
 
 class Generator(Node):
-    """A variable that takes the numbers of a range for which all conditions are true. The range can use the variables
-    of earlier generators; the conditions can also use the generator's own variable."""
+    """The part `for x in range(n) if condition` of a fold: `x` takes each number for which all conditions are true. The
+    range can use the variables of earlier generators; the conditions can also use `x`."""
 
     variable: Variable
     range: Range
@@ -303,7 +303,7 @@ class Fold(Node):
 
 
 class Call(Node):
-    """The call of a helper: an expression with the helper's value, or the call in a `Do` statement."""
+    """A call of a helper: an expression whose value is the helper's result, or the content of a `Do` statement."""
 
     routine: Routine
     arguments: tuple[Expression, ...]
@@ -315,7 +315,7 @@ class Call(Node):
 
 
 class NotInTheCoreError(Exception):
-    """Raised if an engine reads an operation on a set or queue; engines read `Routine.body`, which has only cells."""
+    """Raised if an engine reads an operation on a set or a queue: engines must read the core (`Routine.body`)."""
 
 
 class Collection(Node):
@@ -502,8 +502,8 @@ class Append(CollectiveStatement):
 
 
 class TakeFirst(CollectiveStatement):
-    """Removes the first element of a queue, and assigns it to the local `variable`, unless this is None. An empty queue
-    is an error."""
+    """Removes the first element of a queue. If `variable` is not None, the element is assigned to this local. An empty
+    queue is an error."""
 
     queues: tuple[Collection, ...]
     variable: Variable | None
@@ -617,8 +617,8 @@ def fold(node: Node, value: Callable[[Node, Sequence[Value]], Value]) -> Value:
 
 
 def rewrite(node: Rewritten, change: Callable[[Node], Node]) -> Rewritten:
-    """Return the node with every node in it, and then the node itself, replaced by the result of `change`. A node in
-    which nothing changes stays the same object. `change` has to return an expression for an expression, and so on."""
+    """Return the node after `change` has replaced every node in it and then the node itself. A node in which nothing
+    changes stays the same object. `change` must return the same kind of node: an expression for an expression."""
     rewritten = {name: _rewritten(value, change) for name, value in vars(node).items()}
     changes = {name: value for name, value in rewritten.items() if value is not getattr(node, name)}
     return cast(Rewritten, change(replace(node, **changes) if changes else node))
@@ -651,7 +651,7 @@ def assigned(statements: Iterable[Statement]) -> set[Variable]:
 
 
 def assignments(statements: Iterable[Statement]) -> Counter[Variable]:
-    """Return how often each variable is assigned in the text, including loops and elements taken from a queue."""
+    """Return how many statements of the text assign each variable; a loop and a `TakeFirst` assign their variable."""
     assigning = (Assign, Loop, SetLoop, TakeFirst)
     nodes = (statement for statement in statements_in(statements) if isinstance(statement, assigning))
     return Counter(node.variable for node in nodes if node.variable is not None)
@@ -679,7 +679,7 @@ def is_same(left: object, right: object) -> bool:
 
 
 def increase(store: Store) -> Sum | None:
-    """Return the sum that a statement such as `s.x += 1` stores (the cell plus other terms); None for other stores."""
+    """Return the sum `s.x + 1` that a statement such as `s.x += 1` stores in `s.x`; None for other stores."""
     match store.value:
         case Sum((Term(Cell() as cell, False), *_)) as total if is_same(cell, store.cell):
             return total

@@ -2,7 +2,7 @@
 
 A Python function becomes a `Function`, in which every name is resolved with the vocabulary of the model (fields,
 configuration, actions). A construct that the language lacks is refused here for all engines, by a LanguageError with
-FILE:LINE and the cure.
+FILE:LINE and advice on what to write instead.
 
 Operations on sets, queues and records become nodes of their own (`IsIn`, `Length`, `SetLoop`, ...), which
 ir/lowering.py replaces by reads and writes of cells; models/language/states.py has the same operations for CPython.
@@ -268,8 +268,8 @@ class Reader:
         return self._names.setdefault(id(live), (live, dict(live)))[1]
 
     def read(self, python: types.FunctionType, depth: int = 0) -> Function:
-        """Return the function `python` as a `Function`. `depth` is the nesting of the call if another function calls
-        `python`. Raises LanguageError if `python` is not in the language."""
+        """Return the function `python` as a `Function`. If another function calls `python`, `depth` is the depth at
+        which this call is nested in the caller. Raises LanguageError if `python` is not in the language."""
         if python not in self._read:
             if python in self._reading:
                 code = python.__code__
@@ -470,7 +470,7 @@ class FunctionReader:
         raise self.error(argument, f"the annotation {shown(annotation)} is not a domain", hint)
 
     def error(self, node: ast.AST, what: str, hint: str) -> LanguageError:
-        """Return the error for a construct that is not in the language: `what` is wrong, and `hint` is the cure."""
+        """Return the error for a construct outside the language: `what` is wrong, `hint` says what to write instead."""
         line = getattr(node, "lineno", self.definition.lineno)
         return LanguageError(f"{self.path}:{line}: in {self.name}: {what}; {hint}")
 
@@ -1076,8 +1076,8 @@ class FunctionReader:
         return (self._collection(node, place),)
 
     def _collection(self, node: ast.expr, place: Place, same: ir.Collection | None = None) -> ir.Collection:
-        """Return the set or the queue at a place. `same` is the collection of another part of the record, from which
-        the indices are copied, so that the indices are read once and not for each part."""
+        """Return the set or the queue at a place. For each part of a record after the first part, `same` is the
+        collection of the first part: its indices are copied, so that they are read only once."""
         state = self.known_state(node, place.state)
         contents, _ = self.vocabulary.contents[place.name]
         self.reads.add(place.name)

@@ -82,8 +82,8 @@ def subscripts(node: ast.expr) -> tuple[ast.expr, Sequence[ast.expr]]:
 
 
 def spelled(node: ast.AST) -> str:
-    """Return the text of a statement or expression as `ast.unparse` does, but `all(x for x in Node)` for `all((x for
-    x in Node))`, and without recursion for each term of a sum and each `else` of a chain."""
+    """Return the text of a statement or expression. Unlike `ast.unparse`, it writes no double brackets, as in `all((x
+    for x in Node))`, and does not recurse for each term of a sum or each `else` of `a if c else b if d else e`."""
     return ast.unparse(_shallow(node))
 
 
@@ -102,8 +102,8 @@ def shown(node: ast.AST) -> str:
 
 
 def _shallow(node: ast.AST) -> ast.AST:
-    """Return a copy of a node that has the same text but no deep nesting: one name stands for all terms of a sum but
-    the last, for all after the first `else` of a chain, or for the only generator of a call, and has its text."""
+    """Return a copy of a node that has the same text but no deep nesting. An `ast.Name` that holds ready text replaces
+    all terms of a sum but the last, the part after the first `else` of a chain, or the only generator of a call."""
     match node:
         case ast.BinOp(op=ast.Add() | ast.Sub(), left=ast.BinOp(op=ast.Add() | ast.Sub())):
             first, rest = summands(node)
@@ -146,8 +146,8 @@ def _part(expression: ast.expr) -> ast.expr:
 
 
 class Nesting:
-    """Measures how deep a function is nested. If the function exceeds a limit, `fault` has the first node beyond the
-    limit, a text about what is wrong, and the cure."""
+    """Measures how deep a function is nested, and stops at the first node that exceeds a limit. `fault` is None, or
+    this node, a text that says what is wrong, and a text that says how to correct it."""
 
     def __init__(self, body: Iterable[ast.stmt | ast.expr]) -> None:
         self.calls: dict[int, int] = {}
@@ -238,8 +238,8 @@ class WrittenSource(Source):
 
 
 class MemberOf(Source):
-    """The source of a condition that is not in the text: `for x in s.isr` of a generator implies `x in s.isr`. Brackets
-    around the set are left out."""
+    """The source of a condition such as `x in s.isr`, which no file contains: a generator with `for x in s.isr` implies
+    it. The condition has no brackets around the set, even if the generator has."""
 
     def __init__(self, element: Span, collection: Span) -> None:
         self.path = element.source.path
@@ -320,8 +320,8 @@ def stored(target: ast.AST) -> list[str]:
 
 
 def _words(tree: ast.AST) -> str:
-    """Return a syntax tree as words, the same in all Python versions that parse the text alike. `ast.dump` omits
-    different attributes in different versions, and recurses as deep as the tree."""
+    """Return a syntax tree as words that are the same in all Python versions that parse the text alike. `ast.dump` is
+    not used, because it omits different attributes in different versions, and recurses as deep as the tree."""
     words: list[str] = []
     waiting: list[Any] = [tree]
     while waiting:
@@ -519,7 +519,7 @@ def former_names() -> Iterator[None]:
 
 
 def _modules() -> Iterator[tuple[str, ModuleType]]:
-    """Yield each module that has a former name, and each submodule of these, as its current name and the module."""
+    """Yield the current name and the module, for each module with a former name and for each of its submodules."""
     for former in FORMER:
         module = importlib.import_module(PACKAGE + former)
         yield module.__name__, module
@@ -528,7 +528,7 @@ def _modules() -> Iterator[tuple[str, ModuleType]]:
 
 
 def _has_package_of_its_own() -> bool:
-    """Whether the user's project has a package `models`, which is not the folder `models` of a checkout of isrcheck."""
+    """Whether Python finds a package `models` of the user, and not the folder `models` of a checkout of isrcheck."""
     loaded = sys.modules.get("models")
     if loaded is not None:
         places = getattr(loaded, "__path__", [])
@@ -541,7 +541,7 @@ def _has_package_of_its_own() -> bool:
 
 
 def _package(named: dict[str, ModuleType]) -> ModuleType:
-    """Return a package `models` that contains only the modules with former names, for `import models.language`."""
+    """Return a package `models` for imports by former names, such as `import models.log`; it has no other modules."""
     package = ModuleType("models")
     package.__path__ = []
     for former in FORMER:
@@ -561,7 +561,7 @@ OWN = (*(f"isrcheck.models.{name}." for name in BESIDE_MODELS), *(f"isrcheck.{na
 
 
 def sources_of(files: Iterable[str]) -> Mapping[str, str]:
-    """Return the given files and all files of the model that they import, sorted. The value of each file is its path
+    """Return the given files and all files of the model that they import, sorted, as a mapping: each file to its path
     relative to the folder in which an import finds it, such as `lib/limits.py`."""
     search = _ModuleFinder()
     waiting = sorted(set(files))
@@ -583,7 +583,7 @@ class _ModuleFinder:
         self._specs: dict[str, importlib.machinery.ModuleSpec | None] = {}
 
     def relative(self, file: str) -> str:
-        """Return the path by which an import finds `file`, as in `lib/limits.py`; else the file's name alone."""
+        """Return the path of `file` in the folder where an import finds it, as in `lib/limits.py`, or else its name."""
         path = Path(file)
         parts = self.names.get(file, "").split(".")
         folders = parts if path.name == "__init__.py" else parts[:-1]

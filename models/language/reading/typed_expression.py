@@ -1,7 +1,7 @@
-"""An expression about one state that a user typed, checked as if a property of the model returned it.
+"""Expressions that a user types about one state, checked like the result of a property of the model.
 
-In the text, `s` is the state. The expression becomes a `Function` of `s`; a LanguageError names a fault and its column.
-Nothing outside the language is ever executed.
+In the text, `s` is the state. `read_typed` turns the text into a `Function` of `s`, or raises a LanguageError that says
+what is wrong and, where possible, in which column. Nothing outside the language is ever executed.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class _ExpressionReader(FunctionReader):
         super().__init__(reader, python, definition, python.__code__, source)
 
     def error(self, node: ast.AST, what: str, hint: str) -> LanguageError:
-        """Return the error for a construct that is not in the language: `what` is wrong, and `hint` is the cure."""
+        """Return the error for a construct that is not in the language: `what` is wrong, and `hint` says what to do."""
         return LanguageError(f"`{self.text}`, column {column_of(self.text, node)}: {what}; {hint}")
 
     def unknown_field(self, node: ast.AST, name: str) -> NoReturn:
@@ -102,6 +102,6 @@ def column_of(text: str, node: ast.AST) -> int:
 
 
 def _proposed(name: str, names: list[str]) -> str:
-    """Return the cure for the unknown `name`: the most similar one of `names`, or all `names` if they are few."""
+    """Return a hint about an unknown name: a similar name, all `names` if they are few, or how to list the fields."""
     proposal = nearest(name, names)
     return proposal if len(names) < 20 or proposal.startswith("did") else "list the fields with: trace show FILE --full"

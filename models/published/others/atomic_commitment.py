@@ -2,13 +2,13 @@
 
 After specifications/acp/ACP_SB.tla and ACP_NB.tla by Michel Charpentier (github.com/tlaplus/Examples, MIT license).
 Model files: ACP_SB_TLC.cfg, with three participants, and ACP_NB_TLC.cfg, with two. `FORWARDS` chooses between the
-two protocols: with it, every participant forwards a decision to all others before it decides (ACP_NB), so that nobody
-who stays alive waits for ever; without it, the broadcast of a coordinator that dies may reach only some participants
-(ACP_SB).
+two protocols. With `FORWARDS` (ACP_NB), every participant forwards a decision to all others before it decides, so that
+no living participant waits for ever. Without `FORWARDS` (ACP_SB), the broadcast of a coordinator that dies may reach
+only some participants.
 
-As in the original, a message is what its sender remembers to have sent, and everybody knows at once that somebody is
-dead. The same: every state and step. Different: `alive` is left out, because it is always `not faulty`; the decision of
-the coordinator is an action for each outcome; and fairness and liveness are left out.
+As in the original, a message is a variable of its sender that the receiver reads, and all processes know at once who is
+dead. The model has every state and step of the original. But it has no `alive`, which is always `not faulty`, and no
+fairness and liveness; and the coordinator's decision is a separate action for each outcome.
 """
 
 from enum import IntEnum
@@ -223,7 +223,7 @@ def participant_decides_after_forwarding(s, p: Participant):
 
 @action
 def participant_aborts_on_timeout(s, p: Participant):
-    """No living participant can still receive a decision, since the dead sent none to the living: `p` aborts."""
+    """`p` aborts, because neither the dead coordinator nor a dead participant has sent a decision to a living one."""
     require(s.FORWARDS)
     require(not s.is_faulty[p])
     require(s.decision[p] == Decision.NONE)

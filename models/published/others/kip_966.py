@@ -1,35 +1,36 @@
 """KIP-966, eligible leader replicas, as Jack Vanlightly has specified it.
 
 After kafka_data_replication/kraft/kip-966 of github.com/Vanlightly/kafka-tlaplus (commit 823615e8, 2025-01-24). An ISR
-may become empty here; who leaves an ISR below the minimum becomes eligible (ELR), and only an ISR of the minimum size
-commits. Its author reports no counts, because the state space is too large; he reports that the invariants of the model
-file hold, that NoCommittedRecordLostGlobally fails once as many replicas have lost their logs as min.insync.replicas,
-and that TLC finds a counterexample without each condition that is marked CHECK. Three of these are switches here.
+may become empty. A broker that leaves an ISR which is then below the minimum size becomes eligible (ELR), and only an
+ISR of the minimum size commits records. The author reports no counts, because the state space is too large. He reports
+that the invariants of the model file hold, that NoCommittedRecordLostGlobally fails once min.insync.replicas replicas
+have lost their logs, and that TLC finds a counterexample if any condition marked CHECK is removed. Three of these are
+switches here.
 
-The same: every state and step, with offsets counted from 0 and as many replicas as brokers. Different: a metadata
-record is identified by its partition epoch, so that the copy of the metadata log on a broker is a position, and
+The model has every state and step of the original, with offsets counted from 0 and as many replicas as brokers. But a
+metadata record is identified by its partition epoch, so that a broker's copy of the metadata log is a position, and
 MetadataLogMatchingProperty is true by construction. A follower and a leader have one fetch on the way between them. A
 request to change the ISR is identified by the partition epoch at which it was sent, the proposed ISR, and the broker
-epochs of those that join. A broker epoch is the number of a registration. As in the original, `is_delayed` is set after
-an error and never read: a follower asks again at once. Left out: reassignments (ReassignmentLimit = 0, as in the model
-file), liveness, and a minimum ISR of 1.
+epochs of the replicas that join. A broker epoch is the number of a registration. As in the original, `is_delayed` is
+set after an error and never read: a follower asks again at once. The model has no reassignments (ReassignmentLimit = 0,
+as in the model file), no liveness, and no minimum ISR of 1.
 
-Where Kafka 4.1 does something else (org.apache.kafka.controller, kafka.cluster.Partition):
+Each point says what Kafka 4.1 does (org.apache.kafka.controller, kafka.cluster.Partition), then what differs here:
 
 - A broker that registers stays fenced until its heartbeats show that it has caught up with the metadata. Here it is
   unfenced, and may be elected, as soon as it registers. Heartbeats and controlled shutdowns are left out.
-- An unclean shutdown is noticed because the broker sends another broker epoch than the controller has recorded. Here
-  the broker sends none.
+- The controller notices an unclean shutdown because the broker sends another broker epoch than the controller has
+  recorded. Here the broker sends no broker epoch.
 - The controller elects the first valid replica in the order of the assignment. Here it elects any valid replica.
-- While the ISR is below the minimum, a member of the ELR that joins the ISR leaves the ELR. Here it stays in the ELR,
-  which needs a minimum of 3 to be seen.
+- While the ISR is below the minimum, a member of the ELR that joins the ISR leaves the ELR. Here it stays in the ELR;
+  this makes a difference only with a minimum of at least 3.
 - The last known ELR is one replica: the last leader, which is elected if ISR and ELR are empty. Here it is the set of
-  all that were removed from the ELR, and nobody is elected from it: the recovery that compares logs is not specified,
-  and Kafka has not implemented it.
+  all brokers that were removed from the ELR, and no broker is elected from it: the recovery that compares logs is not
+  specified, and Kafka has not implemented it.
 - A record is appended only if the committed ISR has the minimum size; the maximal ISR decides on acknowledgements.
   Here the maximal ISR decides on appending.
 - The high watermark also waits for a replica outside the maximal ISR that is caught up and may join. A truncation
-  lowers the high watermark of a follower to the end of its log. Neither is so here.
+  lowers the high watermark of a follower to the end of its log. Here the high watermark does neither.
 """
 
 from enum import IntEnum
@@ -132,7 +133,7 @@ class IsrNumber(Domain, size=lambda configuration: 2**configuration.brokers):
 
 
 class Incarnations(Domain, size=lambda configuration: (shutdowns_of(configuration) + 1) ** configuration.brokers):
-    """The broker epochs of the replicas that a request adds to the ISR, as one number (`weight`)."""
+    """The broker epochs of the replicas that a request adds to the ISR, as the digits of one number (see `weight`)."""
 
 
 class Choice(Domain, size=2):
@@ -159,7 +160,7 @@ class Registration(IntEnum):
 
 
 class Fetch(IntEnum):
-    """The message on the way between a follower and a leader: none, a fetch request, or one of its responses."""
+    """The message on the way between a follower and a leader: no message, a fetch request, or a response to it."""
 
     NONE = 0
     REQUEST = 1
@@ -171,7 +172,7 @@ class Fetch(IntEnum):
 
 
 class Change(IntEnum):
-    """The news of a broker for the controller: fenced, unfenced, or shut down uncleanly."""
+    """A change of a broker, as the controller sees it: the broker is fenced, unfenced, or was shut down uncleanly."""
 
     FENCED = 0
     UNFENCED = 1
@@ -377,7 +378,7 @@ def committed_end(s, b, end):
 
 
 def advance_high_watermark(s, b, old, new):
-    """Raise the high watermark to `new`: acknowledge the records from `old` on; consumers read those not yet read."""
+    """Raise the high watermark to `new`: acknowledge records from `old` on; consumers read all records below `new`."""
     s.high_watermark[b] = new
     for offset in Offset:
         if old <= offset and offset < new:
@@ -390,7 +391,7 @@ def advance_high_watermark(s, b, old, new):
 
 
 def maybe_advance_high_watermark(s, b, end):
-    """Raise the high watermark if the ISR has the minimum size; below it, a leader may not know who can be elected."""
+    """Raise the high watermark if the ISR has the minimum size; brokers outside a smaller ISR may be electable."""
     if committed_end(s, b, end) > s.high_watermark[b] and isr_size(s, s.known_epoch[b]) >= s.min_isr:
         advance_high_watermark(s, b, s.high_watermark[b], committed_end(s, b, end))
 
@@ -514,8 +515,8 @@ def would_be_granted(s, epoch, isr, incarnations):
 
 @action(shows="{b} without {timed_out}")
 def leader_proposes_isr(s, b: Broker, timed_out: BrokerSet):
-    """SendAlterPartitionRequest: the leader proposes an ISR. It repeats a request that was sent before only if the
-    controller will grant it."""
+    """SendAlterPartitionRequest: the leader proposes an ISR. It sends an earlier request again only if the controller
+    will grant it now."""
     require(s.status[b] == Status.RUNNING)
     require(s.role[b] == Role.LEADER)
     require(not waits_for_the_controller(s, b))
@@ -617,7 +618,7 @@ def leader_writes(s, b: Broker, value: Value):
 
 
 def has_converged(s, leader, follower):
-    """The follower has nothing to fetch or report: the original sends no request, to keep its state space small."""
+    """Whether the follower has nothing to fetch or report. As in the original, it then sends no request."""
     return (
         s.log_end[leader] == s.log_end[follower]
         and s.high_watermark[leader] == s.high_watermark[follower]
@@ -649,8 +650,8 @@ def follower_sends_fetch(s, follower: Broker, leader: Broker):
 
 
 def is_open_epoch(s, b, epoch, leads):
-    """In the log of `b`, `epoch` has no end yet: the log is empty, or its last entry is of `epoch`, or `b` leads in
-    `epoch` (`leads`: the caller regards `b` as leader)."""
+    """Whether `epoch` has no end yet in the log of `b`: the log is empty, its last entry is of `epoch`, or `b` leads in
+    `epoch`. `leads` says whether `b` counts as a leader here."""
     return s.log_end[b] == 0 or epoch == last_epoch(s, b) or (leads and known_leader_epoch(s, b) == epoch)
 
 
@@ -677,7 +678,7 @@ def end_of_epoch(s, b, epoch, leads):
 
 
 def answered_epoch(s, b, epoch, leads):
-    """LastOffsetForEpoch: the epoch that ends at `end_of_epoch`: `epoch`, or the next lower one in the log of `b`."""
+    """LastOffsetForEpoch: the epoch that `end_of_epoch` is the end of: `epoch`, or the next lower epoch in the log."""
     return epoch if is_open_epoch(s, b, epoch, leads) else floor_epoch(s, b, epoch)
 
 
@@ -767,7 +768,7 @@ def append_record(s, follower, leader):
 
 
 def is_expected(s, follower, leader):
-    """The answer has the leader, the offset and the leader epoch of the follower's present fetch."""
+    """Whether the answer fits the follower's present fetch: it has the same leader, offset and leader epoch."""
     return (
         s.is_added[follower][leader]
         and s.fetch_offset[follower][leader] == s.sent_offset[follower][leader]
@@ -832,7 +833,7 @@ def has_candidate(s, change, b):
 
 
 def keeps_leader(s, change, b):
-    """The change needs no election: the leader stays in the ISR, or there is no leader and nobody to elect."""
+    """Whether the change needs no election: the leader stays in the ISR, or there is no leader and no candidate."""
     if leader_of(s) == NONE:
         return next_isr_size(s, change, b) == 0 and not has_candidate(s, change, b)
     return stays_in_isr(s, change, b, leader_of(s))
@@ -847,7 +848,7 @@ def changes_partition(s, change, b):
 
 
 def may_elect(s, change, b, candidate):
-    """Whether the election that the change needs may elect `candidate`; if there is no election, `candidate` is `b`."""
+    """Whether the election after `change` may elect `candidate`. If no broker is elected, `candidate` must be `b`."""
     if keeps_leader(s, change, b):
         return candidate == b
     if next_isr_size(s, change, b) > 0:
@@ -862,8 +863,8 @@ def elects(s, change, b):
 
 
 def writes_last_known_elr(s):
-    """Write the last known ELR: that of the previous metadata record, and each broker that leaves the ELR with this
-    record. If the ISR has the minimum size, the last known ELR is empty."""
+    """Write the last known ELR of the new metadata record: the last known ELR of the previous record, and each broker
+    that leaves the ELR with the new record. If the ISR has the minimum size, the last known ELR is empty."""
     size = sum(1 for member in Broker if s.record_isr[s.partition_epoch][member])
     for member in Broker:
         s.record_last_known_elr[s.partition_epoch][member] = size < s.min_isr and (
@@ -904,7 +905,7 @@ def apply_change(s, change, b, candidate):
 
 @action(shows="{b}, elects {candidate}")
 def controller_fences(s, b: Broker, candidate: Broker):
-    """FenceBroker: the controller misses heartbeats of a broker."""
+    """FenceBroker: the controller misses heartbeats of broker `b`, and fences it."""
     require(s.fencings_so_far < s.fencings)
     require(s.is_unfenced[b])
     require(may_elect(s, Change.FENCED, b, candidate))
@@ -913,13 +914,13 @@ def controller_fences(s, b: Broker, candidate: Broker):
 
 
 def unfencing_matters(s):
-    """Unfencing a broker matters only if the partition has no leader: a partition with a leader does not change."""
+    """Whether unfencing a broker can change the partition, which is so only if the partition has no leader."""
     return leader_of(s) == NONE
 
 
 @action(shows="{b}, elects {candidate}")
 def controller_unfences(s, b: Broker, candidate: Broker):
-    """UnfenceBroker: the controller hears from running broker `b` again."""
+    """UnfenceBroker: the controller hears from running broker `b` again, and unfences it."""
     require(not s.is_unfenced[b])
     require(s.status[b] == Status.RUNNING)
     require(may_elect(s, Change.UNFENCED, b, candidate) if unfencing_matters(s) else candidate == b)
@@ -930,7 +931,7 @@ def controller_unfences(s, b: Broker, candidate: Broker):
 
 @action(shows="start {start}, elects {candidate}")
 def controller_registers(s, start: Start, candidate: Broker):
-    """ReceiveBrokerRegRequest: a broker that has stored no epoch has shut down uncleanly, and leaves ISR and ELR."""
+    """ReceiveBrokerRegRequest: the controller registers a broker. After an unclean shutdown, it leaves ISR and ELR."""
     require(s.registration[start] == Registration.REQUESTED)
     require(
         not s.is_unfenced[s.registration_broker[start]]
@@ -962,7 +963,7 @@ def controller_registers(s, start: Start, candidate: Broker):
 
 
 def is_eligible(s, epoch, isr, incarnations, leader, member):
-    """`member` is not in the proposed ISR, or may be: not fenced and, if added, it has fetched since its last start."""
+    """Whether `member` is not in `isr`, or may be: it is not fenced and, if added, has fetched since its last start."""
     return not is_in(isr, member) or (
         s.is_unfenced[member]
         and (
@@ -975,7 +976,7 @@ def is_eligible(s, epoch, isr, incarnations, leader, member):
 
 
 def is_from_the_leader(s, epoch):
-    """The request is of the partition's present epoch, and of the present leader with its present broker epoch."""
+    """Whether `epoch` is the present partition epoch, and its request has the present broker epoch of the leader."""
     return (
         epoch == s.partition_epoch
         and leader_of(s) != NONE
@@ -1010,7 +1011,7 @@ def controller_changes_isr(s, epoch: PartitionEpoch, isr: IsrNumber, incarnation
 
 
 def refuse_pending(s, b):
-    """The producers of those records in the log of `b` that are not committed yet get an error."""
+    """Send an error to the producers of those records that leader `b` has written but not committed yet."""
     for offset in Offset:
         if (
             s.high_watermark[b] <= offset
@@ -1053,7 +1054,7 @@ def remove_partition(s, follower, leader):
 
 
 def drop_fetch_sessions(s, b):
-    """Messages from and to a broker that goes down are lost, and others no longer wait for its responses."""
+    """Drop all messages from and to `b`, which goes down, so that other brokers no longer wait for responses of `b`."""
     for other in Broker:
         clear_message(s, b, other)
         clear_message(s, other, b)
@@ -1066,7 +1067,7 @@ def drop_fetch_sessions(s, b):
 
 
 def goes_down(s, b, candidate):
-    """What all shutdowns of `b` have in common, with or without loss of the log."""
+    """Shut down broker `b`, as far as shutdowns with and without loss of the log have the same effects."""
     drop_fetch_sessions(s, b)
     if s.role[b] == Role.LEADER:
         refuse_pending(s, b)
@@ -1189,8 +1190,8 @@ def has_superset(s, b):
 
 @always
 def replication_quorum_superset(s):
-    """ReplicationQuorumSupersetProperty: if the ISR is large enough, the leader's maximal ISR has every broker
-    that can be elected."""
+    """ReplicationQuorumSupersetProperty: if the leader's ISR has the minimum size, its maximal ISR contains ISR and
+    ELR. A leader that does not wait for the controller has a maximal ISR equal to its ISR."""
     return all(
         not is_current_leader(s, b)
         or (
@@ -1242,7 +1243,7 @@ def min_isr_recovery_quorum(s):
 
 @always
 def no_committed_record_lost_globally(s):
-    """NoCommittedRecordLostGlobally: each acknowledged record is on a replica. Fails with min_isr lossy shutdowns."""
+    """NoCommittedRecordLostGlobally: a replica has each acknowledged record. False after min_isr lossy shutdowns."""
     return all(not s.is_acknowledged[value] or any(has_value(s, b, value) for b in Broker) for value in Value)
 
 

@@ -1,4 +1,4 @@
-"""Raft as MongoDB replicates with it: followers pull entries, and learn the commit point from one another.
+"""Raft as used in MongoDB: followers pull entries, and learn the commit point from one another.
 
 After RaftMongo.tla by Siyuan Zhou and William Schultz (github.com/will62794/mongo-repl-tla-models, after
 github.com/visualzhou/mongo-repl-tla). Its README.md reports what TLC finds for the model files 1_LearnCommitPoint*.cfg:
@@ -6,13 +6,13 @@ three or five servers, terms and logs up to 3, and all servers symmetric.
 
 As in the original, an election is one step, after which every server knows the term and the leader; there are no
 messages, no crashes, and no candidates. A server appends the next entry of any server whose log continues its own, or
-removes its last entry if another log ends in a later term. The same: every state, and the symmetry.
+removes its last entry if another log ends in a later term. The states and the symmetry are those of the original.
 `LEARNS_FROM_SYNC_SOURCE` says which action replaces CommitPointAction of the original.
 
 Different: the variable syncSource is left out, because no action of these model files sets it to anything but Nil. An
-entry is its term; the place in the log is its index. Steps that the StateConstraint of the original cuts off (an
-election after the last term, a write to a full log) here lead back to the same state. TLC generates the successor and
-drops it; so TLC and this model count it as generated, but not as a state.
+entry is its term; the place in the log is its index. The StateConstraint of the original cuts off some steps (an
+election after the last term, a write to a full log): TLC generates such a successor and drops it. In this model, these
+steps lead back to the same state; so both TLC and this model count such a successor as generated, but not as a state.
 """
 
 from isrcheck.models.language import (
@@ -83,7 +83,7 @@ def agree_on(s, me, length):
 
 
 def is_committed(s, me):
-    """A majority has the last entry of `me`, and its term is the current one: an older one might be rolled back."""
+    """A majority has the last entry of `me`. This entry is of the current term: an older entry might be rolled back."""
     return s.log_length[me] > 0 and 2 * agree_on(s, me, s.log_length[me]) > s.servers and last_term(s, me) == s.term
 
 

@@ -1,13 +1,13 @@
-"""Voting: the quorums and ballots below Paxos, without messages, by Leslie Lamport.
+"""Voting, the algorithm that Paxos implements: quorums and ballots without messages, by Leslie Lamport.
 
 After specifications/PaxosHowToWinATuringAward/Voting.tla by Leslie Lamport (github.com/tlaplus/Examples, MIT license).
 Model file: MCVoting.cfg, with three acceptors, two values, ballots 0 to 2, and as quorums all pairs.
 
 The same: every state and step. Different: a vote is an entry of an array, because an acceptor votes at most once in a
-ballot. `vote_for` has three more parameters: the quorum that shows that the value is safe, the ballot after the one in
-which that quorum voted last (0 if it never did), and the acceptor that voted for the value there (if none had to, the
-acceptor outside the quorum). TLC too generates a successor for each of their values. That voting refines the module
-Consensus is not stated; `agreement` says what follows.
+ballot. `vote_for` has three more parameters, which show that the value is safe: a quorum; the ballot after the last
+earlier ballot in which a member of this quorum voted (0 if there is no such ballot); and a member that voted for the
+value in that last ballot (without such a ballot, the acceptor outside the quorum). TLC, too, generates a successor for
+each of their values. Left out: that Voting refines the module Consensus; `agreement` states what follows from this.
 """
 
 from isrcheck.models.language import (
@@ -43,7 +43,7 @@ class Ballot(Domain, size="ballots"):
 
 
 class Quorum(Domain, size="acceptors"):
-    """All acceptors but the one with this number; any two quorums have a member in common."""
+    """A quorum: all acceptors except the acceptor with this number. Any two quorums have a member in common."""
 
 
 class State:
@@ -110,7 +110,7 @@ def vote_for(s, acceptor: Acceptor, ballot: Ballot, value: Value, quorum: Quorum
 
 @terminal
 def ballots_are_used_up(s):
-    """The model file has CHECK_DEADLOCK FALSE: there is no ballot after the last one."""
+    """Every acceptor is at the last ballot, where a behaviour may end: the model file has CHECK_DEADLOCK FALSE."""
     return all(s.max_ballot[a] == s.ballots - 1 for a in Acceptor)
 
 
