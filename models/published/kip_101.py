@@ -21,10 +21,10 @@ def first_offset_above_epoch(s, leader, epoch, otherwise):
 
 
 def truncation_offset(s, leader, r):
-    """The offset at which follower `r` cuts its log: the end offset that the leader gives for the epoch of the
-    follower's last entry; 0 if its log is empty; its high watermark if the leader has only older epochs.
+    """The offset at which follower `r` cuts its log: the end offset that the leader gives for the epoch of the last entry
+    of `r`; 0 if the log of `r` is empty; the high watermark of `r` if the leader's log is empty or has only older epochs.
 
-    The answer comes from the current log of the leader, even if that replica does not believe that it leads.
+    The leader answers from its current log, even if it does not believe that it leads.
     """
     if s.log_end_offset[r] == 0:
         return 0

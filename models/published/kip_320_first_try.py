@@ -21,7 +21,7 @@ from isrcheck.models.published.replication import (
 
 
 def is_caught_up_in_epoch(s, leader, follower, end_offset):
-    """`follower` follows `leader`; both have an entry just below `end_offset` (unless this is 0), of the same epoch."""
+    """Whether `follower` follows `leader` and, unless `end_offset` is 0, both have the same epoch at `end_offset` - 1."""
     return (
         presumes_leadership(s, leader)
         and follows(s, follower, leader)
