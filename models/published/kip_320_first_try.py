@@ -21,7 +21,7 @@ from isrcheck.models.published.replication import (
 
 
 def is_caught_up_in_epoch(s, leader, follower, end_offset):
-    """Whether `follower` follows `leader` and, unless `end_offset` is 0, both have the same epoch at `end_offset` - 1."""
+    """Whether `follower` follows `leader` and, unless `end_offset` is 0, they have the same epoch just below it."""
     return (
         presumes_leadership(s, leader)
         and follows(s, follower, leader)
