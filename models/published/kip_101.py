@@ -21,8 +21,8 @@ def first_offset_above_epoch(s, leader, epoch, otherwise):
 
 
 def truncation_offset(s, leader, r):
-    """The offset at which follower `r` cuts its log: the leader's end offset of the epoch of the last entry of `r`; 0 if
-    the log of `r` is empty; the high watermark of `r` if the leader's log is empty or has only older epochs.
+    """The offset at which follower `r` cuts its log: the leader's end offset of the epoch of the last entry of `r`; 0
+    if the log of `r` is empty; the high watermark of `r` if the leader's log is empty or has only older epochs.
 
     The leader answers from its current log, even if it does not believe that it leads.
     """

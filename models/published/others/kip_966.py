@@ -739,8 +739,8 @@ def leader_answers_fetch(s, leader: Broker, follower: Broker):
 
 
 def truncation_end(s, follower, leader):
-    """The offset at which the follower truncates. If its log has the epoch in the leader's answer, it is the end of this
-    epoch in the log of one of the two, whichever is lower; else the end of the follower's next lower epoch."""
+    """The offset at which the follower truncates. If its log has the epoch in the leader's answer, it is the end of
+    this epoch in the log of one of the two, whichever is lower; else the end of the follower's next lower epoch."""
     end = end_of_epoch(s, follower, s.sent_epoch[follower][leader], False)
     if answered_epoch(s, follower, s.sent_epoch[follower][leader], False) != s.sent_epoch[follower][leader]:
         return end
