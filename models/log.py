@@ -38,7 +38,7 @@ def cut_log(s, r, end_offset):
 
 
 def logs_match(s):
-    """Whether two logs with the same epoch at an offset agree up to this offset, wherever both have an entry."""
+    """Whether any two logs with the same epoch at an offset have equal entries up to it, wherever both have entries."""
     return all(
         same_entry(s, a, b, below)
         for a in range(s.replicas)

@@ -51,7 +51,7 @@ class FieldLayout:
 
     def position(self, index: Sequence[int], cells: Sequence[int] = ()) -> int:
         """Return the position, among all cells of a state, of the field's cell with these indices. Raises ModelError if
-        there is no such cell. For an index just after a queue, the message is more precise if `cells` are given."""
+        there is no such cell. With the state's `cells`, the error for an index just after a queue gives its length."""
         offset = 0
         for depth, (size, axis_index) in enumerate(zip(self.sizes, index, strict=True)):
             if axis_index == size and cells and depth + 1 == len(self.sizes):
@@ -216,8 +216,8 @@ class InitialStates(Sequence[Cells]):
 
 
 class UnusualError(Exception):
-    """Raised for an initial state that is not a dictionary of numbers and nested lists of numbers, the usual form. The
-    state is then read cell by cell."""
+    """Raised for an initial state that is not a dictionary of numbers and nested lists of numbers, or lacks the
+    expected sizes. The state is then read cell by cell."""
 
 
 Reader = Callable[[Any], bytes]
@@ -320,8 +320,8 @@ class Enumeration:
         return InitialStates(b"".join(rows), len(rows), self.cells, self.size)
 
     def _quick(self, dictionary: Any) -> bytes:
-        """Return the packed cells of a state that is a dictionary of numbers and nested lists of numbers, the usual
-        form; ranges are checked later. Raises UnusualError for a state of another form."""
+        """Return the packed cells of a state that is a dictionary of numbers and nested lists of numbers; ranges are
+        checked later. Raises UnusualError for a state of another form."""
         whole = self.usual | dictionary if type(dictionary) is dict else ()
         if len(whole) != len(self.usual):
             raise UnusualError

@@ -1,4 +1,4 @@
-"""KIP-320 (Kafka 2.1): a follower's actions have an effect only in the leader epoch that its leader has. Kip320.tla."""
+"""KIP-320 (Kafka 2.1): a follower's actions take effect only while the follower has its leader's epoch. Kip320.tla."""
 
 from isrcheck.models.language import action, require
 from isrcheck.models.log import has_entry

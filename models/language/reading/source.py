@@ -82,8 +82,8 @@ def subscripts(node: ast.expr) -> tuple[ast.expr, Sequence[ast.expr]]:
 
 
 def spelled(node: ast.AST) -> str:
-    """Return the text of a statement or expression. Unlike `ast.unparse`, it writes no double brackets, as in `all((x
-    for x in Node))`, and does not recurse for each term of a sum or each `else` of `a if c else b if d else e`."""
+    """Return the text of a statement or expression. Unlike `ast.unparse`, write no double brackets such as those of
+    `all((x for x in Node))`, and do not recurse for each term of a sum or each `else` of a chain."""
     return ast.unparse(_shallow(node))
 
 
@@ -583,7 +583,7 @@ class _ModuleFinder:
         self._specs: dict[str, importlib.machinery.ModuleSpec | None] = {}
 
     def relative(self, file: str) -> str:
-        """Return the path of `file` in the folder where an import finds it, as in `lib/limits.py`, or else its name."""
+        """Return the path by which an import finds `file`, as in `lib/limits.py`, or else only the file's name."""
         path = Path(file)
         parts = self.names.get(file, "").split(".")
         folders = parts if path.name == "__init__.py" else parts[:-1]

@@ -7,8 +7,8 @@ no living participant waits for ever. Without `FORWARDS` (ACP_SB), the broadcast
 only some participants.
 
 As in the original, a message is a variable of its sender that the receiver reads, and all processes know at once who is
-dead. The model has every state and step of the original. But it has no `alive`, which is always `not faulty`, and no
-fairness and liveness; and the coordinator's decision is a separate action for each outcome.
+dead. The model has every state and step of the original. It leaves out `alive`, which is always `not faulty`, as well
+as fairness and liveness, and has an action for each decision of the coordinator.
 """
 
 from enum import IntEnum

@@ -1,19 +1,18 @@
 """KIP-966, eligible leader replicas, as Jack Vanlightly has specified it.
 
 After kafka_data_replication/kraft/kip-966 of github.com/Vanlightly/kafka-tlaplus (commit 823615e8, 2025-01-24). An ISR
-may become empty. A broker that leaves an ISR which is then below the minimum size becomes eligible (ELR), and only an
-ISR of the minimum size commits records. The author reports no counts, because the state space is too large. He reports
-that the invariants of the model file hold, that NoCommittedRecordLostGlobally fails once min.insync.replicas replicas
-have lost their logs, and that TLC finds a counterexample if any condition marked CHECK is removed. Three of these are
-switches here.
+may become empty. A broker that leaves an ISR which is then below the minimum becomes an eligible leader replica (ELR),
+and only an ISR of the minimum size commits. The author reports no counts, since there are too many states. He reports
+that the invariants of the model file hold, that NoCommittedRecordLostGlobally fails once min.insync.replicas logs are
+lost, and that TLC finds a counterexample if a condition marked CHECK is removed. Three of these are switches here.
 
 The model has every state and step of the original, with offsets counted from 0 and as many replicas as brokers. But a
 metadata record is identified by its partition epoch, so that a broker's copy of the metadata log is a position, and
-MetadataLogMatchingProperty is true by construction. A follower and a leader have one fetch on the way between them. A
-request to change the ISR is identified by the partition epoch at which it was sent, the proposed ISR, and the broker
-epochs of the replicas that join. A broker epoch is the number of a registration. As in the original, `is_delayed` is
-set after an error and never read: a follower asks again at once. The model has no reassignments (ReassignmentLimit = 0,
-as in the model file), no liveness, and no minimum ISR of 1.
+MetadataLogMatchingProperty is true by construction. At most one fetch is on the way between two brokers. A request to
+change the ISR is identified by the partition epoch at which it was sent, the proposed ISR, and the broker epochs of the
+replicas that join. A broker epoch is the number of a registration. As in the original, `is_delayed` is set after an
+error and never read: a follower asks again at once. The model has no reassignments (ReassignmentLimit = 0, as in the
+model file), no liveness, and no minimum ISR of 1.
 
 Each point says what Kafka 4.1 does (org.apache.kafka.controller, kafka.cluster.Partition), then what differs here:
 
@@ -160,7 +159,7 @@ class Registration(IntEnum):
 
 
 class Fetch(IntEnum):
-    """The message on the way between a follower and a leader: no message, a fetch request, or a response to it."""
+    """The message on the way between a follower and a leader: no message, a fetch request, or a response."""
 
     NONE = 0
     REQUEST = 1
@@ -391,7 +390,7 @@ def advance_high_watermark(s, b, old, new):
 
 
 def maybe_advance_high_watermark(s, b, end):
-    """Raise the high watermark if the ISR has the minimum size; brokers outside a smaller ISR may be electable."""
+    """Raise the high watermark if the ISR has the minimum size; a smaller ISR may lack brokers that can be elected."""
     if committed_end(s, b, end) > s.high_watermark[b] and isr_size(s, s.known_epoch[b]) >= s.min_isr:
         advance_high_watermark(s, b, s.high_watermark[b], committed_end(s, b, end))
 
@@ -651,7 +650,7 @@ def follower_sends_fetch(s, follower: Broker, leader: Broker):
 
 def is_open_epoch(s, b, epoch, leads):
     """Whether `epoch` has no end yet in the log of `b`: the log is empty, its last entry is of `epoch`, or `b` leads in
-    `epoch`. `leads` says whether `b` counts as a leader here."""
+    `epoch`. `leads` says whether the caller regards `b` as a leader."""
     return s.log_end[b] == 0 or epoch == last_epoch(s, b) or (leads and known_leader_epoch(s, b) == epoch)
 
 
@@ -678,7 +677,7 @@ def end_of_epoch(s, b, epoch, leads):
 
 
 def answered_epoch(s, b, epoch, leads):
-    """LastOffsetForEpoch: the epoch that `end_of_epoch` is the end of: `epoch`, or the next lower epoch in the log."""
+    """LastOffsetForEpoch: the epoch whose end is `end_of_epoch`: `epoch`, or the next lower one in the log of `b`."""
     return epoch if is_open_epoch(s, b, epoch, leads) else floor_epoch(s, b, epoch)
 
 
@@ -914,7 +913,7 @@ def controller_fences(s, b: Broker, candidate: Broker):
 
 
 def unfencing_matters(s):
-    """Whether unfencing a broker can change the partition, which is so only if the partition has no leader."""
+    """Whether unfencing a broker can change the partition: only a partition without a leader changes."""
     return leader_of(s) == NONE
 
 
@@ -931,7 +930,7 @@ def controller_unfences(s, b: Broker, candidate: Broker):
 
 @action(shows="start {start}, elects {candidate}")
 def controller_registers(s, start: Start, candidate: Broker):
-    """ReceiveBrokerRegRequest: the controller registers a broker. After an unclean shutdown, it leaves ISR and ELR."""
+    """ReceiveBrokerRegRequest: the controller registers a broker; after an unclean shutdown it leaves ISR and ELR."""
     require(s.registration[start] == Registration.REQUESTED)
     require(
         not s.is_unfenced[s.registration_broker[start]]
@@ -1067,7 +1066,7 @@ def drop_fetch_sessions(s, b):
 
 
 def goes_down(s, b, candidate):
-    """Shut down broker `b`, as far as shutdowns with and without loss of the log have the same effects."""
+    """Shut down broker `b`: do what shutdowns with and without loss of the log have in common."""
     drop_fetch_sessions(s, b)
     if s.role[b] == Role.LEADER:
         refuse_pending(s, b)
@@ -1243,7 +1242,7 @@ def min_isr_recovery_quorum(s):
 
 @always
 def no_committed_record_lost_globally(s):
-    """NoCommittedRecordLostGlobally: a replica has each acknowledged record. False after min_isr lossy shutdowns."""
+    """NoCommittedRecordLostGlobally: a replica has each acknowledged record. Can fail with min_isr lossy shutdowns."""
     return all(not s.is_acknowledged[value] or any(has_value(s, b, value) for b in Broker) for value in Value)
 
 
