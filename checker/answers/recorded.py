@@ -119,7 +119,7 @@ _OF_SEARCH, _OF_RESULT = _names(_FIELDS_OF_SEARCH), _names(_FIELDS_OF_RESULT)
 
 
 def search_of_record(content: Mapping[str, Any], case: Case | None = None) -> Search:
-    """Make a search from its object in the record; with a `case`, add the rule by which it answers for that case."""
+    """Make a search from its object in the record; with a `case`, name the rule that applies its result to the case."""
     fields = {field: content[name] for name, field in _OF_SEARCH.items() if name in content}
     if case is not None and "replicas" in content:
         least = int(pairs(content["configuration"]).get("min_insync_replicas", LEAST))

@@ -85,8 +85,8 @@ class BoundedSystem:
         return literals[literal] if literal > 0 else -literals[-literal]
 
     def questions(self, claim: str) -> Iterator[InductionQuery]:
-        """One query: can any step violate `claim`? For `in_range`: can a step, or evaluating a property, leave a
-        declared range in the state before a step?"""
+        """Yield one query: can any step violate `claim`? For the claim `in_range`, the query is whether in any state a
+        step, or the evaluation of a property, leaves a declared range."""
         holds = self.hypothesis(claim)
         if claim == IN_RANGE.name:
             yield InductionQuery(claim, (), -holds)

@@ -41,7 +41,8 @@ Errors = tuple[int, Values | None]
 
 @dataclass(frozen=True)
 class Goal:
-    """What a query looks for: that `prop` is violated, or fails as permitted, or (for `@sometimes`) is true."""
+    """What a query looks for: a state in which `prop` is violated, or (`is_permitted`) fails where the model permits
+    it, or, for `@sometimes`, is true."""
 
     prop: Property
     is_permitted: bool

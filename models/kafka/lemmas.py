@@ -1134,8 +1134,8 @@ def holds_entry_of(s, r, leader, offset):
 
 @lemma(applies=joins_isr_with_all)
 def a_leader_knows_what_followers_have_fetched(s):
-    """The offset that a leader knows of a follower is within the leader's log. If the follower runs, it has been in the
-    leader's epoch, or it is in an earlier epoch from which the leader kept its knowledge."""
+    """The offset that a leader knows of a follower is within the leader's log. If the follower runs, its epoch is not
+    older than the leader's; or the follower is in an earlier epoch of the same leader, which has kept the offset."""
     return all(
         follower != leader
         and s.remote_log_end_offset[leader][follower] <= s.log_end_offset[leader]

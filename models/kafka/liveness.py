@@ -189,7 +189,7 @@ def last_stable_offset_advances(s):
 
 
 def _without_losses(model):
-    """Return the model without the actions that lose messages (`LOST`), in every generation."""
+    """Return the model in which no protocol generation has the actions that lose messages (`LOST`)."""
     protocols = {}
     for name, protocol in model.protocols.items():
         chosen = zip(model.actions, protocol.alternatives, strict=True)

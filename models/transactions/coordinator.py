@@ -60,7 +60,7 @@ def coordinator_handles_init_producer_id(s, producer: Producer):
     then PrepareAbort). The instance then repeats its request, and gets the next epoch after the abort's. An instance
     that already has an epoch gets a new one only if its epoch is the current one (KIP-360). But while a transaction is
     ongoing, the coordinator does not compare the epochs, so a fenced instance aborts the transaction of its successor
-    (prepareInitProducerIdTransit). Left out: a repeated request, after a lost answer, gets a new epoch or is fenced.
+    (prepareInitProducerIdTransit). Left out: requests that a producer repeats because the answer is lost.
     """
     require(s.phase[producer] == Phase.INITIALISING)
     require(not is_over(s) or s.epoch[producer] == NONE or s.epoch[producer] == s.producer_epoch)

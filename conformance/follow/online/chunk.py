@@ -343,7 +343,7 @@ def next_chunk(lines: Sequence[Line], window: Window, past: Past, outlook: Outlo
 
 
 def _old_views(lines: Sequence[Line], past: Past) -> list[Metadata]:
-    """The passed lines that first named the leaders of the epochs in `lines`, except the newest passed epoch."""
+    """The lines of `past` that first named the leaders of the epochs in `lines`, without the newest epoch of `past`."""
     wanted = {line.leader_epoch for line in lines if isinstance(line, Metadata) and line.leader_epoch is not None}
     newest = None if past.newest is None else past.newest.leader_epoch
     leaders = [past.leaders[epoch] for epoch in sorted(wanted) if epoch in past.leaders and epoch != newest]

@@ -410,7 +410,7 @@ class Line:
 
     @property
     def high_watermark_of(self) -> int | None:
-        """The broker whose high watermark, checkpoint or start the line shows; None: no broker."""
+        """The broker whose high watermark, whose checkpoint of it, or whose start the line shows; None: no broker."""
         return None
 
     @property

@@ -154,7 +154,7 @@ model they remain in flight.
 
 class RandomActs(Acts):
     """Performs random acts, one after the other. `is_over` says that the run has reached its bounds; `lost` has the
-    variables, by log keys, that cannot be observed now.
+    log keys (names in the recording) of variables that cannot be observed now.
     """
 
     def __init__(self, plan: TransactionsPlan, seed: str) -> None:
