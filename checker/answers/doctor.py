@@ -1,9 +1,11 @@
 """`check --config`, `check --describe` and `isrcheck doctor`: tells from Kafka's files if a cluster can lose records.
+
 The command reads the files, and asks questions about each distinct configuration, the most important question first. If
 --seconds or Ctrl-C ends the command early, the remaining questions stay open, and the answer says so. The answers are
 read from the atlas, a record of earlier searches (models/kafka/atlas). A search answers the questions that the atlas
 does not answer, and all questions with --fresh, --set or --bound. The modules for searches are imported only for the
-first search, because their import is slow."""
+first search, because their import is slow.
+"""
 
 from __future__ import annotations
 

@@ -1,10 +1,12 @@
-"""Reads a cluster's settings from Kafka's own configuration files, and from the output of its tools. A topic's value
-takes precedence over the broker's. A setting that is not given has the default of the release. Every assumption that
-replaces a missing fact is listed. Which min.insync.replicas counts: without eligible leader replicas (ELR, KIP-966)
-each broker reads the topic's value, else its own. With ELR there is always a value for the whole cluster, which takes
-precedence over the brokers' files: when ELR is turned on, Kafka copies this value from the static file of the active
-controller, or sets 1 if the file has no value (ActivationRecordsGenerator, ConfigurationControlManager). With ELR,
-Kafka refuses a dynamic value for a single broker (KAFKA-16540)."""
+"""Reads a cluster's settings from Kafka's own configuration files, and from the output of its tools.
+
+A topic's value takes precedence over the broker's. A setting that is not given has the default of the release. Every
+assumption that replaces a missing fact is listed. Which min.insync.replicas counts: without eligible leader replicas
+(ELR, KIP-966) each broker reads the topic's value, else its own. With ELR there is always a value for the whole
+cluster, which takes precedence over the brokers' files: when ELR is turned on, Kafka copies this value from the static
+file of the active controller, or sets 1 if the file has no value (ActivationRecordsGenerator,
+ConfigurationControlManager). With ELR, Kafka refuses a dynamic value for a single broker (KAFKA-16540).
+"""
 
 from __future__ import annotations
 

@@ -1,9 +1,13 @@
 """Compiles the generators of initial states: the model's functions that make an initial state from their arguments.
+
 Each generator becomes one compiled function, which tries all combinations of arguments from a given combination on, and
 packs the states that the generator makes. A call ends after the last combination, when there is no room for further
-states, or after a certain amount of work; it returns the number of packed states. As in checker/compile/kernel_code.py,
-a guard is evaluated in the outermost loop in which all its arguments are known. A careful function packs no states: it
-evaluates all guards for every combination, and stops where a value leaves its declared range."""
+states, or after a certain amount of work; it returns the number of packed states.
+
+As in checker/compile/kernel_code.py, a guard is evaluated in the outermost loop in which all its arguments are known. A
+careful function packs no states: it evaluates all guards for every combination, and stops where a value leaves its
+declared range.
+"""
 
 from __future__ import annotations
 

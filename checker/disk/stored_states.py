@@ -1,16 +1,24 @@
-"""The visited states of a search on disk, and the removal of duplicates when a level is complete. A level has the
-states at the same distance (in steps) from the initial states: each state once, in the order of discovery, with its
-predecessor and the step that leads from the predecessor to it. A successor is looked up in memory first
-(`KnownStates`). If it is not there, it is a candidate for a new state, and is written to the draft of the next level.
-When the draft is complete, the sorted runs (files of visited states in the order of their hashes) are read once, and
-the candidates in a run are removed from the draft. States are compared in full, not only by their hashes. When the
-memory is full, the visited states that are in no run are written as a new run, and the older half of the states in
-memory is forgotten. If more than half of the states in memory are candidates, they are written as a sorted group with
-their positions in the draft. Then, at the end of the level, the groups are compared with each other and with the runs,
-one range of hashes after the other. Of equal candidates, the first stays. As the hash table of the states in memory has
-the same order as a run, all lookups are in neighbouring slots. The first hash of each block of a run is kept in memory,
-so that blocks in which no candidate can be are not read. A predecessor is given by its position in the level before.
-The states of a level are deleted once they are expanded and are in a run; predecessors and steps stay, for paths."""
+"""The visited states of a search on disk, and the removal of duplicates when a level is complete.
+
+A level has the states at the same distance (in steps) from the initial states: each state once, in the order of
+discovery, with its predecessor and the step that leads from the predecessor to it.
+
+A successor is looked up in memory first (`KnownStates`). If it is not there, it is a candidate for a new state, and is
+written to the draft of the next level. When the draft is complete, the sorted runs (files of visited states in the
+order of their hashes) are read once, and the candidates in a run are removed from the draft. States are compared in
+full, not only by their hashes.
+
+When the memory is full, the visited states that are in no run are written as a new run, and the older half of the
+states in memory is forgotten. If more than half of the states in memory are candidates, they are written as a sorted
+group with their positions in the draft. Then, at the end of the level, the groups are compared with each other and with
+the runs, one range of hashes after the other. Of equal candidates, the first stays.
+
+As the hash table of the states in memory has the same order as a run, all lookups are in neighbouring slots. The first
+hash of each block of a run is kept in memory, so that blocks in which no candidate can be are not read.
+
+A predecessor is given by its position in the level before. The states of a level are deleted once they are expanded and
+are in a run; predecessors and steps stay, for paths.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,10 @@
-"""Draws a state graph as SVG: nodes in columns, curves between them, and a legend; page.css defines the colours. The
-nodes of each depth form a column, and are ordered so that few edges cross. A column that is much taller than the others
-consists of several vertical strands, and successive nodes are in different strands: this leaves room for edges, and
-gives the drawing roughly the proportions of a screen. (networkx.multipartite_layout has no strands, and 2 to 3 times as
-many crossings.)"""
+"""Draws a state graph as SVG: nodes in columns, curves between them, and a legend; page.css defines the colours.
+
+The nodes of each depth form a column, and are ordered so that few edges cross. A column that is much taller than the
+others consists of several vertical strands, and successive nodes are in different strands: this leaves room for edges,
+and gives the drawing roughly the proportions of a screen. (networkx.multipartite_layout has no strands, and 2 to 3
+times as many crossings.)
+"""
 
 from __future__ import annotations
 
