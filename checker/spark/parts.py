@@ -325,7 +325,7 @@ class Merge:
         return max(float("inf") if path is None else path.depth for path in paths)
 
     def _ends(self, declared: Mapping[str, Findings], ends: Findings) -> Findings | None:
-        """Return the findings about `deadlock` that a single search would report, or None if there are none. `declared`
+        """Return the findings about `deadlock` that a single search would report, or None without any. `declared`
         has the merged findings about the model's properties, and `ends` those about `deadlock`. A single search does
         not expand the states at the depth at which the last of the model's properties is decided."""
         last = self._end(declared) - 1  # the states at the end would not be expanded

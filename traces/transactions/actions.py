@@ -318,7 +318,7 @@ def _torn(trace: Trace, transaction: int, partition: int) -> str:
 
 
 def _late_record(trace: Trace, transaction: int) -> str | None:
-    """Return a phrase that names the partitions where a transaction's record arrives late; None if there are none."""
+    """Return a phrase that names the partitions where a transaction's record arrives late, or None."""
     late = [*map(str, sorted(_late_at(trace, transaction)))]
     return f"its record arrives late at partition {listed(late)}, and joins the new transaction" if late else None
 

@@ -280,7 +280,7 @@ def is_unknown(s, leader):
 
 def takes_records_for_deleted(s, leader):
     """The producer concludes from UNKNOWN_PRODUCER_ID that its acknowledged records were deleted (1.0 to 2.4): the
-    leader's log starts above all of these records, or there are none. Kafka: TransactionManager.canRetry
+    leader's log starts above all of these records, or no record is acknowledged. Kafka: TransactionManager.canRetry
     (lastAckedOffset, logStartOffset)."""
     if s.CLIENT_BUMPS_EPOCH or not is_unknown(s, leader):
         return False
