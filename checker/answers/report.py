@@ -26,7 +26,7 @@ from isrcheck.checker.answers.questions import (
     loses_data,
 )
 from isrcheck.checker.cluster.cluster import LEAST_ISR, Cluster
-from isrcheck.checker.cluster.describe import Partition, listed
+from isrcheck.checker.cluster.contents import Partition, listed
 from isrcheck.checker.cluster.ignored import WhyIgnored
 from isrcheck.checker.cluster.releases import NEWEST_LISTED_RELEASE, Role, version_of_binaries
 from isrcheck.checker.results.terminal import counted, table

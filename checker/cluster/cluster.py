@@ -11,8 +11,8 @@ ConfigurationControlManager). With ELR, Kafka refuses a dynamic value for a sing
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,8 @@ from isrcheck.checker.cluster.clients import (
     read_producer,
     read_transactions,
 )
-from isrcheck.checker.cluster.describe import Described, DescribedTopic, Partition, listed, read_described
+from isrcheck.checker.cluster.contents import Described, DescribedTopic, Partition, listed
+from isrcheck.checker.cluster.describe import read_described
 from isrcheck.checker.cluster.generation import Generation, format_keys, read_generation
 from isrcheck.checker.cluster.ignored import Ignored, Keys, read_ignored
 from isrcheck.checker.cluster.property_files import Layer, PropertiesError, Section, file_section
@@ -96,6 +97,8 @@ class Reading:
 
     clusters: tuple[Cluster, ...]
     remarks: tuple[str, ...] = ()
+    racks: Mapping[int, str] = field(default_factory=dict)
+    """The rack of each broker whose rack is known, by broker id."""
 
 
 def read_clusters(
@@ -115,8 +118,8 @@ def read_clusters(
         alike[described_topic.settings].append(described_topic)
     versions = (kafka_version, metadata_version)
     clusters = tuple(_cluster(sections, description, topics, versions) for topics in (alike.values() or [[]]))
-    remarks = _given_by_some(Settings([*sections, *description.brokers]), clusters)
-    return Reading(clusters, (*description.remarks, *remarks))
+    remarks = _given_by_some(Settings([*sections, *description.sections]), clusters)
+    return Reading(clusters, (*description.remarks, *remarks), description.racks)
 
 
 def _given_by_some(settings: Settings, clusters: Sequence[Cluster]) -> Iterator[str]:
@@ -138,7 +141,7 @@ def _cluster(
 ) -> Cluster:
     """Return the `Cluster` for topics that agree in their settings; without topics, the `Cluster` of the files."""
     of_topic = [Section(Role.TOPIC, topics[0].name, topics[0].properties)] if topics else []
-    settings = Settings([*files, *of_topic, *description.brokers])
+    settings = Settings([*files, *of_topic, *description.sections])
     versions = read_versions(settings, *given_versions, description.evidence)
     generation, version_lines = read_generation(settings, versions, description.eligible_replicas)
     replication_factor = _decide(_REPLICATION_FACTOR, settings, versions)

@@ -9,102 +9,31 @@ from __future__ import annotations
 
 import re
 import sys
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
 from pathlib import Path
 
+from isrcheck.checker.cluster.contents import (
+    ADDING,
+    NO_ELR,
+    REMOVING,
+    Contents,
+    Described,
+    Partition,
+    described,
+)
 from isrcheck.checker.cluster.ignored import TO_BE_DELETED, Ignored, WhyIgnored
 from isrcheck.checker.cluster.property_files import (
     LINE_END,
     Layer,
     PropertiesError,
     Property,
-    Section,
     decode,
-    printable,
     quoted,
     read_text,
 )
-from isrcheck.checker.cluster.releases import FEATURES, LAST_WITH_ZOOKEEPER, Role, Version, version_of_metadata
-from isrcheck.checker.cluster.versions import Evidence, Mode
+from isrcheck.checker.cluster.releases import FEATURES, Role, version_of_metadata
 
 NO_LEADER = ("none", "-1")
-
-NO_ELR = "N/A"
-"""The text that newer tools print in the field Elr for brokers that do not know of eligible leader replicas."""
-
-ADDING, REMOVING = "Adding Replicas", "Removing Replicas"
-"""The fields of a partition that name brokers during a reassignment (KIP-455)."""
-
-
-@dataclass(frozen=True)
-class Partition:
-    """A partition as kafka-topics describes it. Brokers are given by their ids."""
-
-    topic: str
-    number: int
-    leader: int | None
-    replicas: tuple[int, ...]
-    """The preferred leader first."""
-    isr: tuple[int, ...]
-    place: str
-    """The line that describes it, as FILE:LINE."""
-    elr: tuple[int, ...] = ()
-    """The eligible leader replicas. This field and the next are also empty if the tool does not show them."""
-    last_known_elr: tuple[int, ...] = ()
-    adding: tuple[int, ...] = ()
-    """The replicas that a running reassignment adds; the next field has the replicas that it removes."""
-    removing: tuple[int, ...] = ()
-    strangers: tuple[int, ...] = ()
-    """Brokers in the ELR that are not replicas: a reassignment removed them."""
-
-    @property
-    def target(self) -> tuple[int, ...]:
-        """The replicas that the partition has after its reassignment, if one is under way."""
-        return tuple(replica for replica in self.replicas if replica not in self.removing)
-
-    @property
-    def reassigned(self) -> Mapping[str, str]:
-        """The fields Adding Replicas and Removing Replicas, by label, as kafka-topics prints them, unless empty."""
-        fields = {ADDING: self.adding, REMOVING: self.removing}
-        return {label: ",".join(map(str, brokers)) for label, brokers in fields.items() if brokers}
-
-    @property
-    def name(self) -> str:
-        """The name of the partition as in Kafka's log lines: TOPIC-NUMBER."""
-        return f"{self.topic}-{self.number}"
-
-
-@dataclass
-class Contents:
-    """Everything read from the files with output of Kafka's tools; `Described` sorts it by topic and broker."""
-
-    topics: dict[str, list[Property]] = field(default_factory=dict)
-    with_settings: set[str] = field(default_factory=set)
-    """The topics whose settings are shown, even if they have no settings."""
-    headers: dict[str, tuple[int, int, str]] = field(default_factory=dict)
-    """For each topic the numbers of its partitions and replicas, and the place of the line that shows them."""
-    partitions: dict[tuple[str, int], Partition] = field(default_factory=dict)
-    brokers: dict[tuple[str, Layer], list[Property]] = field(default_factory=lambda: defaultdict(list))
-    """The settings of each broker whose settings are shown; an empty list if it has none."""
-    ignored: dict[str, list[Ignored]] = field(default_factory=lambda: defaultdict(list))
-    """For each topic, the parts of its description that the answer ignores."""
-    topic_ids: dict[str, str] = field(default_factory=dict)
-    """For each topic the place of the line with its id."""
-    supported: list[tuple[Version, str]] = field(default_factory=list)
-    """The newest versions of metadata that brokers can read, with their places."""
-    elr_fields: list[str] = field(default_factory=list)
-    """The places of lines with a field of eligible leader replicas."""
-    known_elrs: list[str] = field(default_factory=list)
-    """The places of the lines with a field of eligible leader replicas that is not N/A."""
-    eligible_replicas: list[str] = field(default_factory=list)
-    """The places of the lines with a field of eligible leader replicas that names brokers."""
-    cut: list[str] = field(default_factory=list)
-    """The places of incomplete lines."""
-    doubtful: list[str] = field(default_factory=list)
-    """The places of lines at the end of a file that may be incomplete."""
-
 
 _LABELS = """
     TopicId Topic PartitionCount ReplicationFactor Configs MarkedForDeletion
@@ -402,50 +331,7 @@ def shows_a_cluster(path: Path) -> bool:
     return False
 
 
-FIRST_WITH_ELR_FIELDS = "3.8"
-"""The first release whose kafka-topics prints Elr and LastKnownElr, and whose KRaft brokers supply their values."""
-
-_AFTER_IT = "the answer is for the replicas after it"
-_REASSIGNED = f"a reassignment under way is not modelled: {_AFTER_IT}"
-
 STANDARD_INPUT = Path("standard input")
-
-MOST_LISTED = 5
-"""The most names in a message; further names are only counted."""
-
-
-@dataclass(frozen=True)
-class DescribedTopic:
-    """A topic as the outputs of the tools describe it: its settings and partitions."""
-
-    name: str
-    properties: tuple[Property, ...]
-    """The settings of the topic, among them replication.factor if the output shows it."""
-    partitions: tuple[Partition, ...]
-    """The described partitions, in the order of their numbers."""
-    ignored: tuple[Ignored, ...]
-    """What the answer leaves out of the description."""
-    shows_inherited: str | None = None
-    """The place of a line that also shows the settings that the topic inherits from brokers, or None."""
-
-    @property
-    def settings(self) -> tuple[tuple[str, str], ...]:
-        """The settings without the places that give them: topics that agree in their settings share an answer."""
-        return tuple((line.key, line.value) for line in self.properties)
-
-
-@dataclass(frozen=True)
-class Described:
-    """The topics, in the order of their names, and the brokers that the outputs of the tools describe."""
-
-    topics: tuple[DescribedTopic, ...] = ()
-    brokers: tuple[Section, ...] = ()
-    evidence: tuple[Evidence, ...] = ()
-    """What the output shows of the release."""
-    eligible_replicas: str | None = None
-    """The place of a line whose Elr or LastKnownElr names brokers, or None."""
-    remarks: tuple[str, ...] = ()
-    """What is missing in the output."""
 
 
 def read_described(names: Sequence[str], topic: str | None = None) -> Described:
@@ -460,135 +346,4 @@ def read_described(names: Sequence[str], topic: str | None = None) -> Described:
             raise PropertiesError(f"--describe -: there is no standard input; {cure}")
         text = decode(sys.stdin.buffer.read(), path) if name == "-" else read_text(path)
         Reader(path, contents).read(LINE_END.split(text))
-    return _described(contents, topic) if names else Described()
-
-
-# --- Topics -----------------------------------------------------------------------------------------------------------
-
-
-def _described(contents: Contents, topic: str | None) -> Described:
-    partitions: dict[str, list[Partition]] = {name: [] for name in contents.topics}
-    for partition in contents.partitions.values():
-        partitions[partition.topic].append(partition)
-    names = sorted(partitions)
-    if topic is not None:
-        if topic not in partitions:
-            there = f"the described topics are {listed(names)}" if names else "no topic is described"
-            raise PropertiesError(f"--topic-name {printable(topic)}: there is no such topic; {there}")
-        names = [topic]
-    return Described(
-        topics=tuple(_topic(contents, name, partitions[name], contents.ignored[name]) for name in names),
-        brokers=tuple(
-            Section(Role.BROKER, member, tuple(settings), layer)
-            for (member, layer), settings in contents.brokers.items()
-        ),
-        evidence=tuple(_evidence(contents)),
-        eligible_replicas=next(iter(contents.eligible_replicas), None),
-        remarks=tuple(_remarks(contents, {name: partitions[name] for name in names})),
-    )
-
-
-def _topic(
-    contents: Contents, name: str, partitions: Sequence[Partition], ignored: Sequence[Ignored]
-) -> DescribedTopic:
-    properties = list(contents.topics[name])
-    # In a topic under reassignment, some partitions have more replicas than the others, and will drop some of them.
-    fewest = min(partitions, key=lambda partition: (len(partition.target), partition.number), default=None)
-    if fewest is not None:
-        properties.append(_factor(len(fewest.target), fewest.place))
-    elif name in contents.headers:
-        properties.append(_factor(*contents.headers[name][1:]))
-    moving = {
-        label: (value, partition.place)
-        for partition in reversed(partitions)
-        for label, value in partition.reassigned.items()
-    }
-    reassigned = [
-        Ignored(label, value, WhyIgnored.NOT_MODELLED, _REASSIGNED, place)
-        for label, (value, place) in sorted(moving.items())
-    ]
-    in_order = tuple(sorted(partitions, key=lambda partition: partition.number))
-    return DescribedTopic(name, tuple(properties), in_order, (*ignored, *reassigned), contents.topic_ids.get(name))
-
-
-def _factor(count: int, place: str) -> Property:
-    path, _, line = place.rpartition(":")
-    return Property("replication.factor", str(count), Path(path), int(line))
-
-
-def _remarks(contents: Contents, topics: Mapping[str, Sequence[Partition]]) -> Iterator[str]:
-    """Yield remarks on missing output, on partitions with different numbers of replicas, and on reassignments."""
-    for place in contents.cut:
-        yield f"{place}: the description is cut off in this line, which is left out; describe the cluster again"
-    for place in contents.doubtful:
-        yield f"{place}: the file ends without a line break; if it was cut off, the ISR of this line has more brokers"
-    fewer = {
-        name: (len(partitions), contents.headers[name][0])
-        for name, partitions in topics.items()
-        if name in contents.headers and 0 < len(partitions) < contents.headers[name][0]
-    }
-    if fewer:
-        name, (count, whole) = next(iter(fewer.items()))
-        others = f", and fewer than all of {len(fewer) - 1} other topics" if len(fewer) > 1 else ""
-        yield f"{count} of {whole} partitions of {printable(name)} are described{others}"
-    if bare := [name for name in topics if name not in contents.with_settings]:
-        yield f"no settings of {listed(bare)} are described: those of the brokers are assumed; describe whole topics"
-    for name, partitions in topics.items():
-        counts = sorted({len(partition.target) for partition in partitions})
-        if len(counts) > 1:
-            fewest = listed([partition.name for partition in partitions if len(partition.target) == counts[0]])
-            yield (
-                f"partitions of {printable(name)} have {counts[0]} to {counts[-1]} replicas:"
-                f" the answer is for the fewest ({fewest})"
-            )
-    every = [partition for partitions in topics.values() for partition in partitions]
-    moving = [partition for partition in every if partition.reassigned]
-    if len(moving) == 1:
-        only = moving[0]
-        fields = ", ".join(f"{label} {value}" for label, value in only.reassigned.items())
-        added = f", {len(only.adding)} of them not yet in place" if only.adding else ""
-        yield (
-            f"{printable(only.name)} is being reassigned ({fields}): {_AFTER_IT}, {len(only.target)};"
-            f" it has {len(only.replicas)} now{added}"
-        )
-    elif moving:
-        names = listed([partition.name for partition in moving])
-        yield f"{len(moving):,} partitions are being reassigned ({names}): {_AFTER_IT}"
-    if strange := [partition for partition in every if partition.strangers]:
-        ids = ", ".join(map(str, strange[0].strangers))
-        others = f" (the same in {len(strange) - 1:,} more)" if len(strange) > 1 else ""
-        yield (
-            f"brokers in the Elr of {printable(strange[0].name)} are no replicas of it: {ids}{others}; a reassignment"
-            " leaves them there, and they keep the last known leader from being elected"
-        )
-
-
-def listed(names: Sequence[str]) -> str:
-    """Return names for a message: the first ones, and the number of the others."""
-    shown = ", ".join(printable(name) for name in names[:MOST_LISTED])
-    return shown + (f" and {len(names) - MOST_LISTED:,} more" if len(names) > MOST_LISTED else "")
-
-
-def _evidence(contents: Contents) -> Iterator[Evidence]:
-    """Yield what the outputs show of the brokers' release: versions in kafka-features, or fields in kafka-topics.
-    kafka-topics prints TopicId since 2.8 and Elr since 3.8; the newest field counts. Elr is N/A if topics are described
-    by id, or if the broker sent no ELRs: only KRaft brokers (all since 4.0) send ELRs (DescribeTopicPartitions)."""
-    for version, place in contents.supported:
-        shown = f"supports metadata.version {version} ({place})"
-        yield Evidence(shown, version.release_name, mode=Mode.KRAFT, newest=version.release_name, tool="kafka-features")
-    if contents.eligible_replicas:
-        yield Evidence(f"names replicas in Elr ({contents.eligible_replicas[0]})", since="4.0", mode=Mode.KRAFT)
-    elif contents.known_elrs:
-        yield Evidence(f"shows an Elr ({contents.known_elrs[0]})", since="3.8", mode=Mode.KRAFT)
-    elif contents.elr_fields:
-        shown = f"shows {NO_ELR} as Elr ({contents.elr_fields[0]})"
-        unknown = Evidence(shown, until=LAST_WITH_ZOOKEEPER, needs_zookeeper_since=FIRST_WITH_ELR_FIELDS)
-        yield replace(unknown, since="2.8") if contents.topic_ids else unknown
-    elif contents.topic_ids:
-        yield Evidence(
-            f"shows a TopicId ({next(iter(contents.topic_ids.values()))})", "2.8", "3.7", lacks=", but no Elr"
-        )
-    elif contents.headers:
-        yield Evidence(f"shows no TopicId ({next(iter(contents.headers.values()))[2]})", until="2.7")
-    elif contents.partitions:
-        yield Evidence(f"shows no Elr ({next(iter(contents.partitions.values())).place})", until="3.7")
+    return described(contents, topic) if names else Described()

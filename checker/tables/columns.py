@@ -179,7 +179,7 @@ EDGES = Table(
 )
 
 OVERLAP = Table(
-    "A row is one set of parts of a search on Spark that found the same states. Only a search by parts has rows, and"
+    "A row counts the states that exactly these parts of a search on Spark found. Only a search by parts has rows, and"
     " only if every part was finished.",
     (
         RUN,

@@ -97,7 +97,7 @@ IMPOSSIBLE = {
     "kafka_snapshot_forgets_batches": "a broker handles one request of a connection at a time",
     "kafka_unknown_producer_out_of_order": "a broker handles one request of a connection at a time",
     # Unlike Kafka's client up to 2.4, that of librdkafka takes a new epoch.
-    "kafka_numbers_from_zero": "something else at step 9: it gives record b number 0 in another epoch",
+    "kafka_numbers_from_zero": "something else at step 9: it gives record b sequence number 0 in another epoch",
 }
 """The traces that no real client can take part in, and why."""
 

@@ -353,10 +353,10 @@ class Producing:
         is_known = ours in self._identities or theirs in self._identities.values()
         is_same = self._identities.get(ours) == theirs if is_known else True
         if not is_same or real.sequence != own.sequence:
-            epoch = "the same epoch" if is_same else "another epoch"
+            epoch = "the same epoch, but another number" if is_same else "another epoch"
             raise ClientError(
-                f"{otherwise(position)}: it gives record {arrival.value} number {real.sequence} in {epoch}, but"
-                f" the trace's producer gives it number {own.sequence}"
+                f"{otherwise(position)}: it gives record {arrival.value} sequence number {real.sequence} in {epoch}"
+                f" than in the trace, where it has number {own.sequence}"
             )
         self._identities[ours] = theirs
 
