@@ -22,7 +22,8 @@ from kio.serial import entity_writer
 from kio.static.constants import EntityType
 
 from isrcheck.conformance.cluster.network.messages import Errors
-from isrcheck.conformance.wire.format.reading import Cursor, MalformedError, read
+from isrcheck.conformance.kafka_format.cursor import Cursor, MalformedError
+from isrcheck.conformance.wire.format.reading import read
 
 NO_THROTTLE = timedelta(0)
 
