@@ -50,6 +50,16 @@ SUBCOMMANDS = (
         ),
     ),
     Subcommand(
+        name="metadata",
+        help="show the history of leader, ISR, ELR and epochs from Kafka's metadata log and text logs",
+        module="isrcheck.conformance.metadata_log.metadata_command",
+        examples=(
+            "conform metadata __cluster_metadata-0 --topic orders",
+            "conform metadata __cluster_metadata-0 broker1/logs broker2/logs --partition orders-0",
+            "conform metadata server.log controller.log --json",
+        ),
+    ),
+    Subcommand(
         name="convert",
         help="convert a recording of Kafka's network traffic to observations",
         module="isrcheck.conformance.follow.wire.convert_command",

@@ -1,0 +1,236 @@
+"""Lines of text logs that tell the state of a partition: server.log, state-change.log, controller.log.
+
+| line | logger | since |
+|---|---|---|
+| `partition change for t-0 with topic ID ...: isr: [1, 2] -> [1], partitionEpoch: 0 -> 1` | controller | 3.0 |
+| `Created partition t-0 with topic ID ... and PartitionRegistration(...)` | controller | 3.0 |
+| `Replayed PartitionRecord for new partition t-0 with ... and PartitionRegistration(...)` | controller | 3.7 |
+| `[Partition t-0 broker=1] ISR updated to 1,2 ... and version updated to 3` | leader | 2.0 |
+| `Leader t-0 with topic id ... starts at leader epoch 1 ... with partition epoch 1, ...` | leader | 3.3 |
+| `Follower t-0 starts at leader epoch 1 ... with partition epoch 1 ... Current leader is 2.` | follower | 3.3 |
+| `Changed partition t-0 from ... with state LeaderAndIsr(leader=1, ..., zkVersion=0)` | controller | - 3.9 |
+
+Each line gives the state at a partition epoch (the version of the partition's node, with ZooKeeper), in part: the rest
+is not known. The first kind of line lists all that a change alters, so what it leaves out is as before the change.
+A line about an ISR in none of these forms is counted: a newer Kafka may write another form.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from isrcheck.conformance.kafka_format.log_folder import FileError, opened
+from isrcheck.conformance.metadata_log.states import PartitionState
+
+LONGEST_LINE = 1 << 20
+"""The longest line, in bytes; the rest of a longer line is not read."""
+
+PARTITION = r"(?P<topic>[A-Za-z0-9._-]{1,249})-(?P<partition>[0-9]{1,9})"
+BROKERS = r"[0-9, ]*"
+TIME = re.compile(r"\[?(?P<time>[0-9][0-9T:.,/ +-]*[0-9])")
+
+REGISTRATION = re.compile(r"(?P<name>\w+)=(?P<value>\[[^\]]*\]|[\w-]+)")
+DIFFERENCE = re.compile(r"(?P<name>\w+): (?P<before>\[[^\]]*\]|[\w-]+) -> (?P<after>\[[^\]]*\]|[\w-]+)")
+KAFKA_NAMES = {
+    "replicas": "replicas",
+    "isr": "isr",
+    "elr": "elr",
+    "lastKnownElr": "last_known_elr",
+    "addingReplicas": "adding",
+    "removingReplicas": "removing",
+    "leader": "leader",
+    "leaderEpoch": "leader_epoch",
+    "partitionEpoch": "partition_epoch",
+    "zkVersion": "partition_epoch",
+    "leaderRecoveryState": "is_recovering",
+}
+"""Kafka's names of the fields of a state."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What a line says: the state of a partition at a partition epoch, as far as the line tells it."""
+
+    topic: str
+    partition: int
+    topic_id: str | None
+    """None if the line does not tell it."""
+
+    time: str
+    where: str
+    """FILE:LINE"""
+
+    state: PartitionState
+    follows: bool = False
+    """What the line leaves out is as at the partition epoch before."""
+
+
+@dataclass
+class TextLogs:
+    """What was read of text logs, in numbers: lines, lines that tell a state, and lines about an ISR that do not."""
+
+    lines: int = 0
+    claims: int = 0
+    not_understood: int = 0
+    first_not_understood: str = ""
+    """The first such line, as FILE:LINE."""
+
+    unplaced: list[str] = field(default_factory=list)
+
+
+def claims_in(path: Path, tally: TextLogs, complain: Callable[[str], object]) -> Iterator[Claim]:
+    """The claims of the lines of a text log, in their order; `complain` hears if the file cannot be read."""
+    try:
+        with opened(path) as (file, _):
+            number = 0
+            while data := file.readline(LONGEST_LINE):
+                number += 1
+                if b"\0" in data:
+                    complain(f"{path}:{number}: neither text nor a file of a metadata log; give the right file")
+                    return
+                tally.lines += 1
+                line = data.decode(errors="replace")
+                if any(word in line for word in WORDS):
+                    yield from _counted(line, f"{path}:{number}", tally)
+    except FileError as error:
+        complain(str(error))
+
+
+def _counted(line: str, where: str, tally: TextLogs) -> Iterator[Claim]:
+    claims = list(claims_of(line, where))
+    tally.claims += bool(claims)
+    if not claims and NOT_UNDERSTOOD.search(line):
+        tally.not_understood += 1
+        tally.first_not_understood = tally.first_not_understood or where
+    yield from claims
+
+
+def claims_of(line: str, where: str) -> Iterator[Claim]:
+    """The claims of a line: at most two, if it tells a state and the one before."""
+    for pattern, read in FORMS:
+        match = pattern.search(line)
+        if match:
+            found = match.groupdict()
+            at = TIME.match(line)
+            time = at["time"] if at else "?"
+            for state, follows in read(found):
+                if state.partition_epoch is not None:
+                    topic, partition = found["topic"], int(found["partition"])
+                    yield Claim(topic, partition, found.get("topic_id"), time, where, state, follows)
+            return
+
+
+States = Iterator[tuple[PartitionState, bool]]
+Groups = Mapping[str, Any]
+
+
+def _of_difference(found: Groups) -> States:
+    """The state before and after `partition change for`."""
+    matches = list(DIFFERENCE.finditer(found["differences"]))
+    yield _state({match["name"]: match["before"] for match in matches}), False
+    yield _state({match["name"]: match["after"] for match in matches}), True
+
+
+def _of_registration(found: Groups) -> States:
+    yield _state({match["name"]: match["value"] for match in REGISTRATION.finditer(found["registration"])}), False
+
+
+def _of_update(found: Groups) -> States:
+    """`ISR updated`, which the leader writes when the controller has answered its request in the leader's epoch."""
+    state = PartitionState(isr=_brokers(found["isr"]), partition_epoch=int(found["epoch"]), leader=int(found["broker"]))
+    yield state, False
+
+
+def _of_leader(found: Groups) -> States:
+    yield _state_in_words(found, int(found["broker"]), _brokers(found["isr"])), False
+
+
+def _of_follower(found: Groups) -> States:
+    yield _state_in_words(found, int(found["leader"]), None), False
+
+
+def _state_in_words(found: Groups, leader: int, isr: tuple[int, ...] | None) -> PartitionState:
+    return PartitionState(
+        leader=leader, isr=isr, leader_epoch=int(found["leader_epoch"]), partition_epoch=int(found["epoch"])
+    )
+
+
+def _of_zookeeper(found: Groups) -> States:
+    """The state that a controller with ZooKeeper writes; its ISR is in `List(...)`."""
+    isr = _brokers(found["isr"])
+    yield (
+        PartitionState(
+            leader=int(found["leader"]),
+            leader_epoch=int(found["leader_epoch"]),
+            isr=isr,
+            partition_epoch=int(found["epoch"]),
+        ),
+        False,
+    )
+
+
+def _brokers(text: str) -> tuple[int, ...]:
+    return tuple(int(word) for word in re.findall(r"[0-9]+", text))
+
+
+def _state(values: Mapping[str, str]) -> PartitionState:
+    """The state in fields by Kafka's names; fields that are not part of a state are ignored."""
+    known: dict[str, Any] = {}
+    for name, value in values.items():
+        if name not in KAFKA_NAMES:
+            continue
+        if value.startswith("["):
+            known[KAFKA_NAMES[name]] = _brokers(value)
+        elif name == "leaderRecoveryState":
+            known[KAFKA_NAMES[name]] = value == "RECOVERING"
+        elif re.fullmatch(r"-?[0-9]{1,10}", value):
+            known[KAFKA_NAMES[name]] = int(value)
+    return PartitionState(**known)
+
+
+TOPIC_ID = r"with topic (?:ID|id) (?:Some\()?(?P<topic_id>[A-Za-z0-9_-]{22})\)?"
+BROKER = r"\[Broker id=(?P<broker>[0-9]+)\]"
+EPOCHS = r"starts at leader epoch (?P<leader_epoch>[0-9]+) from offset .* with partition epoch (?P<epoch>[0-9]+)"
+
+FORMS: tuple[tuple[re.Pattern[str], Callable[[Groups], States]], ...] = (
+    (re.compile(rf"partition change for {PARTITION} {TOPIC_ID}: (?P<differences>.*)"), _of_difference),
+    (
+        re.compile(
+            rf"(?:Created partition|Replayed PartitionRecord for (?:new|existing) partition) {PARTITION} {TOPIC_ID}"
+            r" and PartitionRegistration\((?P<registration>.*)\)"
+        ),
+        _of_registration,
+    ),
+    (
+        re.compile(
+            rf"\[Partition {PARTITION} broker=(?P<broker>[0-9]+)\] ISR updated (?:from AlterIsr )?to"
+            rf" \[?(?P<isr>{BROKERS})\]? *(?:\(under-min-isr\) )?and (?:zkVersion|version) updated to"
+            r" \[?(?P<epoch>[0-9]+)\]?"
+        ),
+        _of_update,
+    ),
+    (re.compile(rf"{BROKER} Leader {PARTITION} {TOPIC_ID} {EPOCHS},.* ISR \[(?P<isr>{BROKERS})\]"), _of_leader),
+    (
+        re.compile(rf"Follower {PARTITION} {EPOCHS} and .*Current leader is (?P<leader>-?[0-9]+)\."),
+        _of_follower,
+    ),
+    (
+        re.compile(
+            rf"Changed partition {PARTITION} from \w+ to \w+ with state LeaderAndIsr\(leader=(?P<leader>-?[0-9]+),"
+            rf" leaderEpoch=(?P<leader_epoch>[0-9]+), isr=List\((?P<isr>{BROKERS})\),"
+            r".*(?:zkVersion|partitionEpoch)=(?P<epoch>[0-9]+)\)"
+        ),
+        _of_zookeeper,
+    ),
+)
+"""The forms of lines, and how the state in them is read."""
+
+WORDS = ("partition change for ", "PartitionRegistration(", "ISR ", "starts at leader epoch", "with state LeaderAndIsr")
+"""A line with none of these words tells no state."""
+
+NOT_UNDERSTOOD = re.compile(r"partition change for|ISR (?:was )?(?:updated|changed)|starts at leader epoch")
+"""What a line about a state contains, in whatever form it is."""

@@ -1,0 +1,94 @@
+"""`conform metadata`: the history of leader, ISR, ELR and epochs, from the metadata log and from text logs."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+from collections.abc import Callable, Sequence
+
+from isrcheck.commands.declarations import Option, path
+from isrcheck.commands.exit_codes import DIVERGED, DONE, NOTHING, USAGE
+from isrcheck.commands.program import say
+from isrcheck.conformance.console import complain, gravest
+from isrcheck.conformance.metadata_log.agreement import add_claims
+from isrcheck.conformance.metadata_log.history import History, Snapshot
+from isrcheck.conformance.metadata_log.log_lines import Claim, TextLogs, claims_in
+from isrcheck.conformance.metadata_log.reading import Files, files_in, items_of
+from isrcheck.conformance.metadata_log.report import closing, object_of, spell_history
+from isrcheck.models.messages import UsageError, escaped, nearest
+
+OPTIONS = (
+    Option(
+        "PATH ...",
+        "a folder __cluster_metadata-0, a segment, a snapshot (*.checkpoint), wire.ndjson, or a text log such as"
+        " server.log; or a folder with such files",
+        path,
+        destination="paths",
+    ),
+    Option("--topic TOPIC", "only the partitions of this topic (repeatable)", is_repeated=True),
+    Option("--partition TOPIC-N", "only this partition (repeatable)", is_repeated=True),
+    Option("--json", "print one JSON object instead of text"),
+)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the history, even if some files cannot be read; return the exit code."""
+    is_wanted = _wanted(arguments.topic, arguments.partition)
+    files = files_in(arguments.paths)
+    unreadable = list(files.unreadable)
+    history, texts = History(is_wanted), TextLogs()
+    for item in items_of(files, unreadable.append):
+        if isinstance(item, Snapshot):
+            history.load(item)
+        else:
+            history.take(item)
+    history.close()
+    add_claims(history, _claims(files, texts, is_wanted, unreadable.append), texts)
+    codes = {complain(line) for line in unreadable}
+    if not files.number:
+        return USAGE
+    _check_names(arguments, history)
+    if arguments.topic or arguments.partition:
+        history.keep_events_of({history.name_of(topic_id) for topic_id, _ in history.changes})
+    if arguments.json:
+        say(json.dumps(object_of(history, texts, unreadable), indent=2))
+    else:
+        say(*map(escaped, (*spell_history(history), *closing(history, files.number, texts, len(unreadable)))))
+    codes |= {DIVERGED} if history.contradictions else set()
+    return gravest(codes | ({DONE} if history.changes else {NOTHING}))
+
+
+def _claims(
+    files: Files, texts: TextLogs, is_wanted: Callable[[str, int], bool], unreadable: Callable[[str], object]
+) -> Sequence[Claim]:
+    return [
+        claim
+        for text in files.texts
+        for claim in claims_in(text, texts, unreadable)
+        if is_wanted(claim.topic, claim.partition)
+    ]
+
+
+def _wanted(topics: Sequence[str], partitions: Sequence[str]) -> Callable[[str, int], bool]:
+    """Which partitions are asked for: with neither option, all. Raises UsageError."""
+    named = set()
+    for text in partitions:
+        match = re.fullmatch(r"(.+)-([0-9]{1,9})", text, re.ASCII)
+        if not match:
+            raise UsageError(f"--partition {text}: not a partition; write it as TOPIC-N")
+        named.add((match[1], int(match[2])))
+    return lambda topic, partition: not (topics or named) or topic in topics or (topic, partition) in named
+
+
+def _check_names(arguments: argparse.Namespace, history: History) -> None:
+    """Raise UsageError for a topic or partition that no file has."""
+    found = {(history.name_of(topic_id), partition) for topic_id, partition in history.changes}
+    names = sorted(set(history.topics.values())) or ["none"]
+    for topic in arguments.topic:
+        if topic not in {name for name, _ in found}:
+            raise UsageError(f"--topic {topic}: no file has a state of this topic; {nearest(topic, names)}")
+    for text in arguments.partition:
+        topic, _, number = text.rpartition("-")
+        if (topic, int(number)) not in found:
+            raise UsageError(f"--partition {text}: no file has a state of this partition; {nearest(topic, names)}")
