@@ -177,20 +177,21 @@ class MetadataRecord:
 def record_of(value: bytes | None) -> MetadataRecord:
     """The record in the value of a record of the metadata log. Raises MalformedError."""
     cursor = Cursor(value or b"")
-    frame, kind, version = cursor.varint(), cursor.varint(), cursor.varint()
+    frame = cursor.varint()
     if frame != FRAME_VERSION:
         raise MalformedError(f"not a record of the metadata log: its frame version is {frame}, not {FRAME_VERSION}")
+    kind, version = cursor.varint(), cursor.varint()
     if kind not in MESSAGES:
         return MetadataRecord(kind, SKIPPED.get(kind, f"unknown record {kind}"), {})
     name, newest, fields = MESSAGES[kind]
     if version > newest:
-        raise MalformedError(f"a {name} of version {version}; the versions 0 to {newest} are known")
+        raise MalformedError(f"{name} of version {version}; the versions 0 to {newest} are known")
     try:
         values = _structure(cursor, fields, version)
     except MalformedError as error:
-        raise MalformedError(f"a {name}: {error}") from None
+        raise MalformedError(f"{name}: {error}") from None
     if cursor.left:
-        raise MalformedError(f"a {name} of version {version} with {cursor.left} bytes after its end")
+        raise MalformedError(f"{name} of version {version} with {cursor.left} bytes after its end")
     return MetadataRecord(kind, name, values)
 
 

@@ -46,6 +46,9 @@ TEXT = re.compile(r"(?!kafka-request|log-cleaner|kafka-authorizer).*\.log(\.[0-9
 MOST_BYTES = 1 << 31
 """The most bytes that are read of a segment, or of a snapshot: Kafka's segments have less."""
 
+MOST_DEFECTS = 5
+"""The most records of a file that are told one by one because they cannot be read."""
+
 CURE = "copy it again"
 
 Item = Logged | Snapshot
@@ -145,12 +148,20 @@ def _snapshot(path: Path, complain: Callable[[str], object]) -> Iterator[Snapsho
 
 def _records(path: Path, complain: Callable[[str], object]) -> Iterator[Logged]:
     """The records of a segment or a snapshot, up to a batch that cannot be read."""
+    defects = 0
+
+    def tell(defect: str) -> None:
+        nonlocal defects
+        defects += 1
+        if defects <= MOST_DEFECTS:
+            complain(defect)
+
     try:
         with opened(path) as (file, size):
-            if not size:
-                return
             for batch in batches_of(file, size, MOST_BYTES):
-                yield from _batch(path, batch, complain)
+                yield from _batch(path, batch, tell)
+        if defects > MOST_DEFECTS:
+            complain(f"{path}: {defects - MOST_DEFECTS:,} more records that cannot be read")
     except FileError as error:
         complain(str(error))
     except BatchError as error:

@@ -21,7 +21,10 @@ MOST_PARTITIONS = 20
 """With more partitions than this, only those are shown that had no leader or an unclean election, and not more."""
 
 COLUMNS = ("offset", "time", "partition epoch", "leader epoch", "leader", "ISR", "ELR", "last known ELR", "replicas")
-OPTIONAL = ("offset", "ELR", "last known ELR")
+TEXTS = ("change", "in text logs")
+"""The last columns, which are aligned to the left."""
+
+OPTIONAL = ("offset", "ELR", "last known ELR", "in text logs")
 """Columns that are left out if all their cells are empty."""
 
 EMPTY = ("-", "?")
@@ -44,7 +47,7 @@ def spell_history(history: History) -> Iterator[str]:
         yield ""
     if history.events:
         yield "brokers, topics, settings and features"
-        yield from _aligned([("offset", "time", "subject", "change"), *map(_event_row, history.events)], 2)
+        yield from _aligned([("offset", "time", "subject", "change"), *map(_event_row, history.events)])
         yield ""
 
 
@@ -60,23 +63,22 @@ def _table(history: History, key: Key) -> Iterator[str]:
     changes = history.changes[key]
     named = "" if key[0] == history.name_of(key[0]) else f" (topic id {key[0]})"
     yield f"{history.name_of(key[0])}-{key[1]}{named}: {count(len(changes), 'state')}"
-    rows = [(*COLUMNS, "change"), *map(_row, changes)]
+    rows = [(*COLUMNS, *TEXTS), *map(_row, changes)]
     kept = [
         column
         for column, name in enumerate(rows[0])
         if name not in OPTIONAL or any(row[column] not in EMPTY for row in rows[1:])
     ]
-    yield from _aligned([tuple(row[column] for column in kept) for row in rows], 1)
+    yield from _aligned([tuple(row[column] for column in kept) for row in rows])
 
 
-def _aligned(rows: Sequence[tuple[str, ...]], left: int) -> Iterator[str]:
-    """The rows of a table; the last `left` columns, and the time, are aligned to the left."""
-    last = len(rows[0]) - left
+def _aligned(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
+    """The rows of a table, in which texts are aligned to the left, and numbers and brokers to the right."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     for row in rows:
         cells = [
-            cell.ljust(width) if column >= last or rows[0][column] == "time" else cell.rjust(width)
-            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+            cell.ljust(width) if name in (*TEXTS, "time", "subject") else cell.rjust(width)
+            for name, cell, width in zip(rows[0], row, widths, strict=True)
         ]
         yield f"  {'  '.join(cells)}".rstrip()
 
@@ -85,7 +87,14 @@ def _row(change: Change) -> tuple[str, ...]:
     state = change.state
     cells = (state.partition_epoch, state.leader_epoch, state.leader, state.isr, state.elr, state.last_known_elr)
     offset = "-" if change.offset is None else str(change.offset)
-    return (offset, change.time, *map(spelled, cells), _replicas(state), _change(change))
+    return (offset, change.time, *map(spelled, cells), _replicas(state), _change(change), _places(change))
+
+
+def _places(change: Change) -> str:
+    """The first line of a text log that tells the state, and how many more do."""
+    places = [*([change.source] if change.offset is None else []), *(change.seen_in or ())]
+    more = f" and {len(places) - 1} more" if len(places) > 1 else ""
+    return f"{places[0]}{more}" if places else "-"
 
 
 def _replicas(state: PartitionState) -> str:
@@ -95,7 +104,7 @@ def _replicas(state: PartitionState) -> str:
 
 
 def _change(change: Change) -> str:
-    """What has changed, in words; for a line of a text log also its place."""
+    """What has changed, in words."""
     words = [] if change.what in ("changed", "logged") else [change.what]
     changed = _changed(change)
     if "leader" in changed and "leader_epoch" in changed:
@@ -103,9 +112,7 @@ def _change(change: Change) -> str:
     words += map(spelled_name, changed)
     if change.is_unclean:
         words.append("UNCLEAN ELECTION")
-    if change.offset is None:
-        words.append(f"({change.source})")
-    return ", ".join(words)
+    return ", ".join(words) or "-"
 
 
 def _changed(change: Change) -> list[str]:
@@ -149,8 +156,8 @@ def remarks_of(history: History, texts: TextLogs) -> list[str]:
         )
     if texts.unplaced:
         remarks.append(
-            f"{count(len(texts.unplaced), 'line')} of text logs not used, because several topics had the name, the first"
-            f" is {texts.unplaced[0]}"
+            f"{count(len(texts.unplaced), 'line')} of text logs not used, because several topics had the name, the"
+            f" first is {texts.unplaced[0]}"
         )
     return remarks
 
