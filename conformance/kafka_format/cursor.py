@@ -45,7 +45,8 @@ class Cursor:
         """The next unsigned integer of variable length."""
         value = 0
         for index in range(MOST_VARINT_BYTES):
-            (byte,) = self.take(1)
+            byte = self._data[self._at] if self._at < len(self._data) else self.take(1)[0]
+            self._at += 1
             value |= (byte & 0x7F) << (7 * index)
             if byte < 0x80:
                 return value

@@ -16,7 +16,7 @@ import base64
 import struct
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from isrcheck.conformance.kafka_format.cursor import Cursor, MalformedError
 
@@ -228,7 +228,11 @@ def _value(cursor: Cursor, field: Field, version: int) -> Any:
         return _text(cursor.take(length))
     if field.elements:
         return tuple(_structure(cursor, field.elements, version) for _ in range(length))
-    read = READERS[kind.removeprefix("[]")]
+    element = kind.removeprefix("[]")
+    if element in FORMS:
+        form = f">{length}{FORMS[element]}"
+        return struct.unpack(form, cursor.take(struct.calcsize(form)))
+    read = READERS[element]
     return tuple(read(cursor) for _ in range(length))
 
 
@@ -244,23 +248,23 @@ def _uuid(cursor: Cursor) -> str:
     return base64.urlsafe_b64encode(cursor.take(16)).decode().rstrip("=")
 
 
-def _integer(form: str) -> Callable[[Cursor], int]:
-    size = struct.calcsize(form)
+FORMS = {"int8": "b", "int16": "h", "uint16": "H", "int32": "i", "int64": "q", "bool": "?"}
+"""The formats of the types of fixed length in `struct`."""
+
+
+def _number(form: str) -> Callable[[Cursor], int]:
+    """A function that reads a number in a format of `struct`."""
+    reader = struct.Struct(f">{form}")
 
     def read(cursor: Cursor) -> int:
-        (value,) = struct.unpack(form, cursor.take(size))
-        return int(value)
+        (value,) = reader.unpack(cursor.take(reader.size))
+        return cast("int", value)
 
     return read
 
 
-READERS: Mapping[str, Callable[[Cursor], int | bool | str]] = {
-    "int8": _integer(">b"),
-    "int16": _integer(">h"),
-    "uint16": _integer(">H"),
-    "int32": _integer(">i"),
-    "int64": _integer(">q"),
-    "bool": lambda cursor: cursor.take(1) != b"\0",
+READERS: Mapping[str, Callable[[Cursor], int | str]] = {
     "uuid": _uuid,
+    **{kind: _number(form) for kind, form in FORMS.items()},
 }
 """How the types of fixed length are read."""

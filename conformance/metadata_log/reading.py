@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -186,6 +187,7 @@ def _batch(path: Path, batch: Batch, complain: Callable[[str], object]) -> Itera
         complain(f"{path}: byte {batch.byte}: the bytes of this batch are not records; {CURE}")
 
 
+@lru_cache(maxsize=1024)
 def time_of(milliseconds: int) -> str:
     """A time of Kafka in UTC; `?` if it is none."""
     try:

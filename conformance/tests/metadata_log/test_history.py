@@ -259,3 +259,9 @@ def test_brokers_and_settings(capsys, tmp_path):
         ("all brokers", "ssl.key.password removed"),
     ]
     assert "hunter2" not in told.out
+
+
+def test_an_election_of_an_eligible_leader_replica_is_clean(capsys, tmp_path):
+    lost = change("t", 0, isr=(), elr=(2,), leader=-1)
+    told = history(capsys, tmp_path, TOPIC, FIRST, lost, change("t", 0, leader=2, isr=(2,), elr=()))
+    assert [state["is_unclean"] for state in told.json["partitions"][0]["states"]] == [False, False, False]
