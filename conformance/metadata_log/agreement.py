@@ -49,7 +49,7 @@ def add_claims(history: History, claims: Iterable[Claim], tally: TextLogs) -> No
 
 
 def _key_of(history: History, claim: Claim) -> Key | None:
-    """The partition that a line is about; None if this cannot be told."""
+    """The partition that a line is about; None if the line does not tell it."""
     if claim.topic_id is not None:
         history.topics.setdefault(claim.topic_id, claim.topic)
         return claim.topic_id, claim.partition

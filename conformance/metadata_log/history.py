@@ -316,7 +316,8 @@ def _setting(values: Mapping[str, Any]) -> str:
 
 
 def _of_broker(record: MetadataRecord) -> list[str]:
-    """What a record says of a broker, in words; nothing if it is about no broker, or about nothing that is told."""
+    """What a record says of a broker, in words; nothing if it is about no broker, or
+    changes nothing that the history has."""
     values = record.fields
     match record.kind:
         case kafka.REGISTER_BROKER:

@@ -1,8 +1,8 @@
 """Finds and reads the files of a metadata log: segments, snapshots, and recordings of the wire.
 
 Folders are copies of one metadata log; the records of all copies come merged, in the order of their offsets. A file
-that is damaged is read up to the damage; a record that cannot be read is left out. Either is told with the file and the
-byte, and the rest is still read: what one copy lacks, another may have.
+that is damaged is read up to the damage; a record that cannot be read is left out. A complaint about either names the
+file and the byte, and the rest is still read: what one copy lacks, another may have.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ MOST_BYTES = 1 << 31
 """The most bytes that are read of a segment, or of a snapshot: Kafka's segments have less."""
 
 MOST_DEFECTS = 5
-"""The most records of a file that are told one by one because they cannot be read."""
+"""The most complaints about single records of a file."""
 
 CURE = "copy it again"
 
@@ -72,7 +72,7 @@ class Files:
 
 
 def files_in(paths: Sequence[Path]) -> Files:
-    """The files in folders, and the files that are named; the kind of a file is told by its content."""
+    """The files in folders, and the files that are named; the content of a file decides what it is."""
     files = Files()
     for path in paths:
         try:
@@ -189,7 +189,7 @@ def _batch(path: Path, batch: Batch, complain: Callable[[str], object]) -> Itera
 
 @lru_cache(maxsize=1024)
 def time_of(milliseconds: int) -> str:
-    """A time of Kafka in UTC; `?` if it is none."""
+    """A time of Kafka in UTC; `?` if the number is out of range."""
     try:
         moment = datetime.fromtimestamp(milliseconds / 1000, UTC)
     except (ValueError, OverflowError, OSError):

@@ -30,7 +30,7 @@ class PartitionState:
     """The replicas that a reassignment removes."""
 
     leader: int | None = None
-    """The leader; -1 if there is none."""
+    """The leader; -1 if the partition has no leader."""
 
     leader_epoch: int | None = None
     partition_epoch: int | None = None

@@ -1,4 +1,4 @@
-"""Files of a metadata log as they are found on disks: segments, copies, damage; and files that are none."""
+"""Files of a metadata log as they are found on disks: segments, copies, damage; and other files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records of the metadata log from bytes: those of a real Kafka, field by field, and bytes that are none."""
+"""Records of the metadata log from bytes: those of a real Kafka, field by field, and other bytes."""
 
 from __future__ import annotations
 
