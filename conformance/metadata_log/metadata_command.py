@@ -14,6 +14,7 @@ from isrcheck.conformance.console import complain, gravest
 from isrcheck.conformance.metadata_log.agreement import add_claims
 from isrcheck.conformance.metadata_log.history import History, Snapshot
 from isrcheck.conformance.metadata_log.log_lines import Claim, TextLogs, claims_in
+from isrcheck.conformance.metadata_log.observations import write
 from isrcheck.conformance.metadata_log.reading import Files, files_in, items_of
 from isrcheck.conformance.metadata_log.report import closing, object_of, spell_history
 from isrcheck.models.messages import UsageError, escaped, nearest
@@ -28,6 +29,11 @@ OPTIONS = (
     ),
     Option("--topic TOPIC", "only the partitions of this topic (repeatable)", is_repeated=True),
     Option("--partition TOPIC-N", "only this partition (repeatable)", is_repeated=True),
+    Option(
+        "-o --out FILE.ndjson",
+        "write the states of one partition as observations for `conform follow`; a new file",
+        path,
+    ),
     Option("--json", "print one JSON object instead of text"),
 )
 
@@ -51,10 +57,13 @@ def run(arguments: argparse.Namespace) -> int:
     _check_names(arguments, history)
     if arguments.topic or arguments.partition:
         history.keep_events_of({history.name_of(topic_id) for topic_id, _ in history.changes})
+    written = None if arguments.out is None else write(history, arguments.out)
     if arguments.json:
         say(json.dumps(object_of(history, texts, unreadable), indent=2))
     else:
         say(*map(escaped, (*spell_history(history), *closing(history, files.number, texts, len(unreadable)))))
+        if written is not None:
+            say(f"written: {escaped(str(arguments.out))}: {written} metadata lines")
     codes |= {DIVERGED} if history.contradictions else set()
     return gravest(codes | ({DONE} if history.changes else {NOTHING}))
 
@@ -91,4 +100,5 @@ def _check_names(arguments: argparse.Namespace, history: History) -> None:
     for text in arguments.partition:
         topic, _, number = text.rpartition("-")
         if (topic, int(number)) not in found:
-            raise UsageError(f"--partition {text}: no file has a state of this partition; {nearest(topic, names)}")
+            cure = "name another partition of the topic" if topic in names else nearest(topic, names)
+            raise UsageError(f"--partition {text}: no file has a state of this partition; {cure}")
