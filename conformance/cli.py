@@ -54,9 +54,9 @@ SUBCOMMANDS = (
         help="show the history of leader, ISR, ELR and epochs from Kafka's metadata log and text logs",
         module="isrcheck.conformance.metadata_log.metadata_command",
         examples=(
-            "conform metadata __cluster_metadata-0 --topic orders",
-            "conform metadata __cluster_metadata-0 broker1/logs broker2/logs --partition orders-0",
-            "conform metadata server.log controller.log --json",
+            "conform metadata __cluster_metadata-0 --partition orders-0",
+            "conform metadata __cluster_metadata-0 server.log controller.log",
+            "conform metadata __cluster_metadata-0 --topic orders --json",
         ),
     ),
     Subcommand(

@@ -26,8 +26,8 @@ from typing import Any
 from isrcheck.conformance.kafka_format.log_folder import FileError, opened
 from isrcheck.conformance.metadata_log.states import PartitionState
 
-LONGEST_LINE = 1 << 20
-"""The longest line, in bytes; the rest of a longer line is not read."""
+LONGEST_LINE = 1 << 14
+"""The longest line, in bytes: of a longer line, the rest is skipped."""
 
 PARTITION = r"(?P<topic>[A-Za-z0-9._-]{1,249})-(?P<partition>[0-9]{1,9})"
 BROKERS = r"[0-9, ]*"
@@ -49,6 +49,13 @@ KAFKA_NAMES = {
     "leaderRecoveryState": "is_recovering",
 }
 """Kafka's names of the fields of a state."""
+
+
+Groups = Mapping[str, Any]
+"""The named groups of a pattern that matches a line."""
+
+States = Iterator[tuple[PartitionState, bool]]
+"""States that a line tells, each with whether what the line leaves out is as before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +96,9 @@ def claims_in(path: Path, tally: TextLogs, complain: Callable[[str], object]) ->
             number = 0
             while data := file.readline(LONGEST_LINE):
                 number += 1
+                rest = data
+                while rest and not rest.endswith(b"\n"):
+                    rest = file.readline(LONGEST_LINE)
                 if b"\0" in data:
                     complain(f"{path}:{number}: neither text nor a file of a metadata log; give the right file")
                     return
@@ -114,18 +124,20 @@ def claims_of(line: str, where: str) -> Iterator[Claim]:
     for pattern, read in FORMS:
         match = pattern.search(line)
         if match:
-            found = match.groupdict()
             at = TIME.match(line)
-            time = at["time"] if at else "?"
-            for state, follows in read(found):
-                if state.partition_epoch is not None:
-                    topic, partition = found["topic"], int(found["partition"])
-                    yield Claim(topic, partition, found.get("topic_id"), time, where, state, follows)
+            yield from _claims(match.groupdict(), read, at["time"] if at else "?", where)
             return
 
 
-States = Iterator[tuple[PartitionState, bool]]
-Groups = Mapping[str, Any]
+def _claims(found: Groups, read: Callable[[Groups], States], time: str, where: str) -> Iterator[Claim]:
+    try:
+        states = list(read(found))
+    except ValueError:  # a number of thousands of digits
+        return
+    for state, follows in states:
+        if state.partition_epoch is not None:
+            topic, partition, topic_id = found["topic"], int(found["partition"]), found.get("topic_id")
+            yield Claim(topic, partition, topic_id, time, where, state, follows)
 
 
 def _of_difference(found: Groups) -> States:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from isrcheck.commands.declarations import Option, path
 from isrcheck.commands.exit_codes import DIVERGED, DONE, NOTHING, USAGE
@@ -70,13 +70,11 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _claims(
     files: Files, texts: TextLogs, is_wanted: Callable[[str, int], bool], unreadable: Callable[[str], object]
-) -> Sequence[Claim]:
-    return [
-        claim
-        for text in files.texts
-        for claim in claims_in(text, texts, unreadable)
-        if is_wanted(claim.topic, claim.partition)
-    ]
+) -> Iterator[Claim]:
+    for text in files.texts:
+        for claim in claims_in(text, texts, unreadable):
+            if is_wanted(claim.topic, claim.partition):
+                yield claim
 
 
 def _wanted(topics: Sequence[str], partitions: Sequence[str]) -> Callable[[str, int], bool]:

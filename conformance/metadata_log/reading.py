@@ -204,9 +204,12 @@ def _recorded(path: Path) -> Iterator[Logged]:
     for number, keys in objects_of(path):
         body = keys.get("body")
         if keys.get("kind") == "response" and keys.get("api") == "Fetch" and isinstance(body, dict):
-            for batch in _fetched(body):
-                for logged in _of_recording(path, number, keys.get("t"), batch):
-                    by_offset.setdefault((logged.offset, -logged.epoch), logged)
+            try:
+                for batch in _fetched(body):
+                    for logged in _of_batch(f"{path}:{number}", keys.get("t"), batch):
+                        by_offset.setdefault((logged.offset, -logged.epoch), logged)
+            except (AttributeError, KeyError, TypeError, ValueError, MalformedError) as error:
+                raise UsageError(f"{path}:{number}: not records of the metadata log: {error}") from None
     yield from (by_offset[key] for key in sorted(by_offset))
 
 
@@ -218,14 +221,10 @@ def _fetched(body: dict[str, Any]) -> Iterator[dict[str, Any]]:
                 yield from partition.get("records") or ()
 
 
-def _of_recording(path: Path, number: int, t: object, batch: dict[str, Any]) -> Iterator[Logged]:
+def _of_batch(source: str, t: object, batch: dict[str, Any]) -> Iterator[Logged]:
+    time = f"{t:.3f} s" if isinstance(t, (int, float)) else "?"
     for record in batch.get("records") or ():
-        try:
-            value = record["value"]
-            content = bytes.fromhex(value["hex"]) if isinstance(value, dict) else (value or "").encode()
-            told = None if batch["control"] else record_of(content)
-            offset, epoch = int(record["offset"]), int(batch["leader_epoch"])
-        except (KeyError, TypeError, ValueError, MalformedError) as error:
-            raise UsageError(f"{path}:{number}: not a record of the metadata log: {error}") from None
-        time = f"{t:.3f} s" if isinstance(t, (int, float)) else "?"
-        yield Logged(offset, epoch, time, f"{path}:{number}", told, content)
+        value = record["value"]
+        content = bytes.fromhex(value["hex"]) if isinstance(value, dict) else (value or "").encode()
+        told = None if batch["control"] else record_of(content)
+        yield Logged(int(record["offset"]), int(batch["leader_epoch"]), time, source, told, content)

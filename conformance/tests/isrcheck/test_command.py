@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from conformance.tests.metadata_log import building
 from conformance.tests.sampling import sampled
 from conformance.tests.support.engine import COUNTER
 from conformance.tests.support.places import RECORDINGS
@@ -229,6 +230,10 @@ def inside(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         assert conform.main(["run", "--steps", "50"]) == 0
     if not (folder / "acked.txt").exists():
         shutil.copytree(RECORDINGS / "wire" / "stale_record", folder, dirs_exist_ok=True)
+    if not (folder / "server.log").exists():
+        building.folder(folder, building.records(building.topic("orders"), building.partition("orders", 0, 1, 2)))
+        for name in ("server.log", "controller.log"):
+            (folder / name).write_text("[Partition orders-0 broker=1] ISR updated to 1 and version updated to 1\n")
     return folder
 
 

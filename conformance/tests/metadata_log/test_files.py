@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from conformance.tests.metadata_log.building import (
+    METADATA_TOPIC,
     REAL,
     SEGMENT,
     batches,
@@ -130,6 +133,19 @@ def test_a_file_that_is_neither_text_nor_a_log(capsys, tmp_path):
     told = metadata(capsys, path)
     wish = "neither text nor a file of a metadata log; give the right file"
     assert (told.code, told.errors) == (USAGE, f"conform: {path}:1: {wish}\n")
+
+
+@pytest.mark.parametrize(
+    "records",
+    [7, [7], [{"leader_epoch": 1, "control": False, "records": [{}]}], [{"control": False, "records": [{"value": 7}]}]],
+)
+def test_a_damaged_recording_of_the_wire(capsys, tmp_path, records):
+    path = tmp_path / "wire.ndjson"
+    fetched = [{"topic_id": METADATA_TOPIC, "partitions": [{"records": records}]}]
+    path.write_text(json.dumps({"kind": "response", "api": "Fetch", "body": {"responses": fetched}}) + "\n")
+    told = metadata(capsys, path)
+    assert (told.code, told.errors.count("\n")) == (USAGE, 1)
+    assert told.errors.startswith(f"conform: {path}:1: not records of the metadata log: ")
 
 
 def test_an_empty_segment_has_no_state(capsys, tmp_path):

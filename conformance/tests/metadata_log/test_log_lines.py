@@ -102,6 +102,30 @@ def test_a_name_may_have_hyphens_and_digits():
     assert (claim.topic, claim.partition, claim.time) == ("a-1.b-2", 13, "2026-11-27 22:13:34,672")
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"{UPDATE} ISR updated to {'1' * 9000} and version updated to 3",
+        f"{UPDATE} ISR updated to 1 and version updated to {'3' * 9000}",
+        f"partition change for t-0 with topic ID {ID}: isr: [1] -> [{'2' * 9000}], partitionEpoch: 0 -> 1",
+    ],
+)
+def test_a_number_of_thousands_of_digits_is_none(line):
+    assert list(claims_of(line, "here")) == []
+
+
+def test_a_long_line_is_one_line(capsys, tmp_path):
+    path = tmp_path / "server.log"
+    path.write_text(
+        "x" * 100_000 + f"{UPDATE} ISR updated to 9 and version updated to 9\n"
+        f"{LEADER.replace('partition', '')}{' with partition epoch 1,' * 20_000}\n"
+        f"{UPDATE} ISR updated to 1 and version updated to 3\n"
+    )
+    told = metadata(capsys, path, "--json")
+    assert told.json["partitions"][0]["states"][0]["source"] == f"{path}:3"
+    assert (told.code, told.states) == (DONE, [(None, 1, None, 3, [1], None)])
+
+
 def changed(differences: str, name: str = "t") -> str:
     return f"[12:00:00.000] {CONTROLLER}partition change for t-0 with topic ID {spelled_id(name)}: {differences}\n"
 
