@@ -4,7 +4,7 @@
 |---|---|---|
 | `partition change for t-0 with topic ID ...: isr: [1, 2] -> [1], partitionEpoch: 0 -> 1` | controller | 3.0 |
 | `Created partition t-0 with topic ID ... and PartitionRegistration(...)` | controller | 3.0 |
-| `Replayed PartitionRecord for new partition t-0 with ... and PartitionRegistration(...)` | controller | 3.7 |
+| `Replayed PartitionRecord for new partition t-0 with ... and PartitionRegistration(...)` | controller | 3.6 |
 | `[Partition t-0 broker=1] ISR updated to 1,2 ... and version updated to 3` | leader | 2.0 |
 | `Leader t-0 with topic id ... starts at leader epoch 1 ... with partition epoch 1, ...` | leader | 3.3 |
 | `Follower t-0 starts at leader epoch 1 ... with partition epoch 1 ... Current leader is 2.` | follower | 3.3 |
@@ -172,17 +172,9 @@ def _state_in_words(found: Groups, leader: int, isr: tuple[int, ...] | None) -> 
 
 
 def _of_zookeeper(found: Groups) -> States:
-    """The state that a controller with ZooKeeper writes; its ISR is in `List(...)`."""
-    isr = _brokers(found["isr"])
-    yield (
-        PartitionState(
-            leader=int(found["leader"]),
-            leader_epoch=int(found["leader_epoch"]),
-            isr=isr,
-            partition_epoch=int(found["epoch"]),
-        ),
-        False,
-    )
+    """The state that a controller with ZooKeeper writes; since 3.5, its ISR has an epoch beside each broker."""
+    isr = re.sub(r"BrokerState\(brokerId=([0-9]+), brokerEpoch=-?[0-9]+\)", r"\1", found["isr"])
+    yield _state_in_words(found, int(found["leader"]), _brokers(isr)), False
 
 
 def _brokers(text: str) -> tuple[int, ...]:
@@ -233,8 +225,8 @@ FORMS: tuple[tuple[re.Pattern[str], Callable[[Groups], States]], ...] = (
     (
         re.compile(
             rf"Changed partition {PARTITION} from \w+ to \w+ with state LeaderAndIsr\(leader=(?P<leader>-?[0-9]+),"
-            rf" leaderEpoch=(?P<leader_epoch>[0-9]+), isr=List\((?P<isr>{BROKERS})\),"
-            r".*(?:zkVersion|partitionEpoch)=(?P<epoch>[0-9]+)\)"
+            r" leaderEpoch=(?P<leader_epoch>[0-9]+), isr(?:WithBrokerEpoch)?=\w+\((?P<isr>.*?)\),"
+            r" (?:leaderRecoveryState=\w+, )?(?:zkVersion|partitionEpoch)=(?P<epoch>[0-9]+)\)"
         ),
         _of_zookeeper,
     ),

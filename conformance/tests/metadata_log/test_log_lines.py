@@ -21,7 +21,7 @@ UPDATED = PartitionState(leader=1, isr=(1, 2), partition_epoch=3)
 @pytest.mark.parametrize(
     ("line", "states"),
     [
-        # 2.0 to 2.6, 2.7, 2.8 to 3.2, 3.3 and 3.4, 3.5 and later
+        # 2.0 to 2.7, 2.7 with AlterIsr, 2.8 to 3.1, 3.2 to 3.4, 3.5 and later
         (f"{UPDATE} ISR updated to [1,2] and zkVersion updated to [3] (kafka.cluster.Partition)", [UPDATED]),
         (f"{UPDATE} ISR updated from AlterIsr to 1,2 and version updated to [3] (kafka.cluster.Partition)", [UPDATED]),
         (f"{UPDATE} ISR updated to 1,2 and version updated to [3] (kafka.cluster.Partition)", [UPDATED]),
@@ -46,6 +46,12 @@ UPDATED = PartitionState(leader=1, isr=(1, 2), partition_epoch=3)
             f"{AT}[Controller id=1 epoch=1] Changed partition t-0 from NewPartition to OnlinePartition with state"
             " LeaderAndIsr(leader=1, leaderEpoch=0, isr=List(1), leaderRecoveryState=RECOVERED, partitionEpoch=0)",
             [PartitionState(leader=1, leader_epoch=0, isr=(1,), partition_epoch=0)],
+        ),
+        (
+            f"{AT}[Controller id=1 epoch=1] Changed partition t-0 from NewPartition to OnlinePartition with state"
+            " LeaderAndIsr(leader=1, leaderEpoch=0, isrWithBrokerEpoch=List(BrokerState(brokerId=1, brokerEpoch=-1),"
+            " BrokerState(brokerId=2, brokerEpoch=25)), leaderRecoveryState=RECOVERED, partitionEpoch=0)",
+            [PartitionState(leader=1, leader_epoch=0, isr=(1, 2), partition_epoch=0)],
         ),
         (
             f"{AT}[QuorumController id=1] Created partition t-0 with topic ID {ID} and PartitionRegistration("
