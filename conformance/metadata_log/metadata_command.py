@@ -98,5 +98,5 @@ def _check_names(arguments: argparse.Namespace, history: History) -> None:
     for text in arguments.partition:
         topic, _, number = text.rpartition("-")
         if (topic, int(number)) not in found:
-            cure = "name another partition of the topic" if topic in names else nearest(topic, names)
+            cure = "choose another partition of the topic" if topic in names else nearest(topic, names)
             raise UsageError(f"--partition {text}: no file has a state of this partition; {cure}")

@@ -120,7 +120,7 @@ def test_a_partition_that_no_file_has(capsys):
         (("--topic", "tt"), "--topic tt: no file has a state of this topic; did you mean t?"),
         (
             ("--partition", "t-1"),
-            "--partition t-1: no file has a state of this partition; name another partition of the topic",
+            "--partition t-1: no file has a state of this partition; choose another partition of the topic",
         ),
         (("--partition", "t"), "--partition t: not a partition; write it as TOPIC-N"),
     ]:
