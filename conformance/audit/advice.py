@@ -17,8 +17,8 @@ MOST_PIECES = 10
 
 WHY = {
     Standing.COMMITTED: "below the high watermark of a broker that has them",
-    Standing.PERHAPS: "above the high watermarks on the disks of the brokers that have them",
-    Standing.REPLACED: "a later leader began without them; only if its election was unclean can they be acknowledged",
+    Standing.PERHAPS: "above the high watermark on the disk of every broker that has them",
+    Standing.REPLACED: "a later leader began without them: acknowledged only if its election was unclean",
     Standing.UNCOMMITTED: "a broker of the ISR or ELR lacks them",
 }
 
@@ -71,14 +71,15 @@ def _spell_candidate(best: Candidate, candidate: Candidate) -> Iterator[str]:
         yield f"  the others delete what they have below its log start offset {candidate.deleted}"
     if candidate is not best and (candidate.fewer or candidate.more):
         fewer, more = (sum(piece.count for piece in pieces) for pieces in (candidate.fewer, candidate.more))
-        of = "".join(f"; more: {_range(piece)}" for piece in candidate.more[:MOST_PIECES])
-        yield f"  against {best.broker}: {count(fewer, 'record')} fewer, {more:,} more{of}"
+        ranges = f" ({', '.join(map(_range, candidate.more[:MOST_PIECES]))})" if candidate.more else ""
+        yield f"  against {best.broker}: {count(fewer, 'record')} fewer, {more:,} more{ranges}"
     held: Counter[str] = Counter()
     for piece in candidate.losses:
-        held.update(dict.fromkeys(piece.holders, piece.count))
+        if piece.standing in (Standing.COMMITTED, Standing.PERHAPS):
+            held.update(dict.fromkeys(piece.holders, piece.count))
     if held:
-        waits = [f"{broker}, which has {number:,} of them" for broker, number in held.most_common()]
-        yield f"  if it can come back, wait for {'; or for '.join(waits)}"
+        waits = [f"{broker}, which has {number:,} of these" for broker, number in held.most_common()]
+        yield f"  committed or perhaps acknowledged: if it can come back, wait for {'; or for '.join(waits)}"
 
 
 def _range(piece: Piece) -> str:
@@ -116,25 +117,23 @@ def advice(ranking: Ranking) -> Iterator[str]:
             f"no copy has {offsets(ends, committed - 1)}, which were committed (high watermark {committed} of"
             f" {owner.broker}): only a replica without a folder here can have them"
         )
-    if len(candidates) > 1 and not is_clean:
+    if not is_clean:
         equal = [each.broker for each in candidates[1:] if not each.fewer and not each.more]
         same = f" (or {names(equal)}: the same log)" if equal else ""
         yield (
             f"if nobody else can come back, elect {best.broker}{same}. An unclean election takes the first live replica"
-            f" of the assignment: keep the other brokers down until {best.broker} leads"
+            f" of the assignment: keep the other replicas down until {best.broker} leads"
         )
-        for other in candidates[1:]:
-            lost, least = other.lost(Standing.COMMITTED), best.lost(Standing.COMMITTED)
-            if lost < least:
-                yield (
-                    f"{other.broker} loses fewer committed records ({lost:,} instead of {least:,}), but also what later"
-                    " leaders wrote: an earlier election was unclean, and you have to choose"
-                )
-            if len(other.acked_lost or ()) < len(best.acked_lost or ()):
-                yield (
-                    f"{other.broker} loses fewer of the listed records ({len(other.acked_lost or ()):,} instead of"
-                    f" {len(best.acked_lost or ()):,})"
-                )
+    for other in candidates[1:]:
+        lost, least = other.lost(Standing.COMMITTED), best.lost(Standing.COMMITTED)
+        if lost < least:
+            yield (
+                f"{other.broker} loses fewer committed records ({lost:,} instead of {least:,}), but also what later"
+                " leaders wrote: an earlier election was unclean, and you have to choose"
+            )
+        listed, fewest = len(other.acked_lost or ()), len(best.acked_lost or ())
+        if listed < fewest:
+            yield f"{other.broker} loses fewer of the listed records ({listed:,} instead of {fewest:,})"
 
 
 def _group(ranking: Ranking, broker: str) -> str:

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import pairwise
 
@@ -131,7 +131,8 @@ def rank(logs: Sequence[CopyLog], membership: Membership, acked: Sequence[Wherea
     """Rank the copies with these logs, which were read. `acked` says where the acknowledged records are."""
     ranked = sorted(logs, key=lambda log: (-_last_epoch(log), -log.end, log.broker not in membership.complete))
     pieces = _pieces(logs, membership)
-    best = ranked[0].broker
+    best = ranked[0]
+    lacked_by_the_best = [piece for piece in pieces if best.broker not in piece.holders and piece.last >= best.start]
     candidates = []
     for log in ranked:
         lacked = [piece for piece in pieces if log.broker not in piece.holders]
@@ -140,8 +141,8 @@ def rank(logs: Sequence[CopyLog], membership: Membership, acked: Sequence[Wherea
             Candidate(
                 log,
                 losses,
-                more=_joined(piece for piece in pieces if log.broker in piece.holders and best not in piece.holders),
-                fewer=tuple(piece for piece in losses if best in piece.holders),
+                more=_joined(piece for piece in lacked_by_the_best if log.broker in piece.holders),
+                fewer=tuple(piece for piece in losses if best.broker in piece.holders),
                 truncations=tuple(_truncations(log, logs)),
                 deleted=log.start if any(piece.last < log.start for piece in lacked) else None,
                 acked_lost=None if acked is None else tuple(_acked_lost(log, acked)),
@@ -178,11 +179,25 @@ def _pieces(logs: Sequence[CopyLog], membership: Membership) -> list[Piece]:
             inside = places[bisect_left(places, span.first) : bisect_left(places, span.last + 1) + 1]
             for first, after in pairwise(inside):
                 holders.setdefault((first, span.epoch, after - 1), []).append(broker)
-    standing = _Standings(logs, membership)
-    return [
-        Piece(epoch, first, last, tuple(brokers), standing.of(epoch, first, brokers))
+    high_watermarks = {log.broker: log.copy.high_watermark or 0 for log in logs}
+    pieces = [
+        Piece(epoch, first, last, tuple(brokers), Standing.COMMITTED if is_committed else Standing.PERHAPS)
         for (first, epoch, last), brokers in sorted(holders.items())
+        for is_committed in [any(first < high_watermarks[broker] for broker in brokers)]
     ]
+    committed = [piece for piece in pieces if piece.standing is Standing.COMMITTED]
+    complete = [log for log in logs if log.broker in membership.complete and _has(log, committed)]
+    standings = _Standings(logs, complete)
+    return [
+        piece if piece.standing is Standing.COMMITTED else replace(piece, standing=standings.of(piece))
+        for piece in pieces
+    ]
+
+
+def _has(log: CopyLog, pieces: Iterable[Piece]) -> bool:
+    """Whether a log has all these records, except those that it has deleted, and was read to its end."""
+    has_all = all(log.broker in piece.holders or piece.last < log.start for piece in pieces)
+    return log.is_whole and log.end >= (log.copy.high_watermark or 0) and has_all
 
 
 def _spans(log: CopyLog) -> list[EpochRun]:
@@ -197,11 +212,11 @@ def _spans(log: CopyLog) -> list[EpochRun]:
 
 
 class _Standings:
-    """Decides what is known about the commitment of records."""
+    """Decides what is known of records that are above the high watermarks of all their holders. `complete`: the logs
+    that have every committed record."""
 
-    def __init__(self, logs: Sequence[CopyLog], membership: Membership) -> None:
-        self._high_watermarks = {log.broker: log.copy.high_watermark or 0 for log in logs}
-        self._complete = [log for log in logs if log.broker in membership.complete and log.is_whole]
+    def __init__(self, logs: Sequence[CopyLog], complete: Sequence[CopyLog]) -> None:
+        self._complete = complete
         leaders = sorted({entry for log in logs for entry in leader_epochs(log)})
         self._epochs = [epoch for epoch, _ in leaders]
         self._least_starts = [start for _, start in leaders]
@@ -209,14 +224,12 @@ class _Standings:
         for place in range(len(leaders) - 2, -1, -1):
             self._least_starts[place] = min(self._least_starts[place : place + 2])
 
-    def of(self, epoch: int, offset: int, holders: Sequence[str]) -> Standing:
-        """The standing of a piece that begins at `offset`."""
-        if any(offset < self._high_watermarks[broker] for broker in holders):
-            return Standing.COMMITTED
-        later = bisect_left(self._epochs, epoch + 1)
-        if later < len(self._epochs) and self._least_starts[later] <= offset:
+    def of(self, piece: Piece) -> Standing:
+        """The standing of a piece of such records."""
+        later = bisect_left(self._epochs, piece.epoch + 1)
+        if later < len(self._epochs) and self._least_starts[later] <= piece.first:
             return Standing.REPLACED
-        if any(log.broker not in holders and log.start <= offset for log in self._complete):
+        if any(log.broker not in piece.holders and log.start <= piece.first for log in self._complete):
             return Standing.UNCOMMITTED
         return Standing.PERHAPS
 
@@ -225,10 +238,14 @@ def _joined(pieces: Iterable[Piece]) -> tuple[Piece, ...]:
     """The pieces, joined where one goes on as another."""
     joined: list[Piece] = []
     for piece in sorted(pieces, key=lambda piece: (piece.epoch, piece.first)):
-        before = joined[-1] if joined else None
-        kind = (piece.epoch, piece.holders, piece.standing)
-        if before and before.last + 1 == piece.first and (before.epoch, before.holders, before.standing) == kind:
-            joined[-1] = Piece(piece.epoch, before.first, piece.last, piece.holders, piece.standing)
+        before = joined[-1] if joined else piece
+        if (before.last + 1, before.epoch, before.holders, before.standing) == (
+            piece.first,
+            piece.epoch,
+            piece.holders,
+            piece.standing,
+        ):
+            joined[-1] = replace(before, last=piece.last)
         else:
             joined.append(piece)
     return tuple(sorted(joined, key=lambda piece: (piece.first, piece.epoch)))
@@ -240,8 +257,9 @@ def _joined(pieces: Iterable[Piece]) -> tuple[Piece, ...]:
 def _truncations(leader: CopyLog, logs: Sequence[CopyLog]) -> Iterable[Truncation]:
     for log in logs:
         offset = log.end if log is leader else truncation_offset(leader, log)
-        if offset < log.end:
-            yield Truncation(log.broker, offset, log.end - offset)
+        removed = log.end - max(offset, log.start)
+        if removed:
+            yield Truncation(log.broker, offset, removed)
 
 
 def truncation_offset(leader: CopyLog, follower: CopyLog) -> int:

@@ -78,16 +78,15 @@ def fetch_once(cluster: Cluster, follower: int, leader: int) -> None:
 
 def follow(cluster: Cluster, follower: int, leader: int) -> int:
     """Let a broker start, and follow until its log is the leader's; return the least log end offset on the way."""
-    least = cluster.observe_broker(follower).log_end_offset
     restart(cluster, follower)
-    for _ in range(8):
+    ends = []
+    for _ in range(6):  # a truncation for each epoch in which the logs differ, and a fetch
         reconcile(cluster, follower)
-        least = min(least, cluster.observe_broker(follower).log_end_offset)
+        ends.append(cluster.observe_broker(follower).log_end_offset)
         fetch_once(cluster, follower, leader)
-        least = min(least, cluster.observe_broker(follower).log_end_offset)
-        if logs_of(cluster)[follower] == logs_of(cluster)[leader]:
-            return least
-    raise AssertionError(f"broker {follower} does not reach the log of {leader}: {logs_of(cluster)}")
+        ends.append(cluster.observe_broker(follower).log_end_offset)
+    assert logs_of(cluster)[follower] == logs_of(cluster)[leader]
+    return min(ends)
 
 
 def history(description: str, seed: int) -> Cluster:
@@ -176,7 +175,7 @@ def predicted_and_found(generation: str, seed: int, folder: Path) -> set[Standin
 
 
 @pytest.mark.parametrize("generation", ["2.1", "2.8"])
-@pytest.mark.parametrize("seeds", [range(40), pytest.param(range(40, 1000), marks=pytest.mark.exhaustive)])
+@pytest.mark.parametrize("seeds", [range(20), pytest.param(range(20, 400), marks=pytest.mark.exhaustive)])
 def test_an_election_loses_what_is_predicted(tmp_path: Path, generation: str, seeds: range) -> None:
     """2.1 asks for the end of an epoch before it fetches (KIP-320); 2.8 truncates on fetch."""
     found = [predicted_and_found(generation, seed, tmp_path / str(seed)) for seed in seeds]
@@ -188,11 +187,12 @@ CLEAN = Chances(
     crash_interval=2_000,
     election_interval=700,
     slow_share=0.2,
+    retry_share=0,  # offset and value name a record
     elections=(Election.FAIL_OVER,),
 )
 
 
-@pytest.mark.parametrize("seeds", [range(20), pytest.param(range(20, 500), marks=pytest.mark.exhaustive)])
+@pytest.mark.parametrize("seeds", [range(10), pytest.param(range(10, 500), marks=pytest.mark.exhaustive)])
 def test_nothing_acknowledged_is_said_to_be_not_committed(tmp_path: Path, seeds: range) -> None:
     """While elections are clean, a broker of the ISR loses no acknowledged record, and no acknowledged record
     is said to be replaced or not committed."""
@@ -202,11 +202,11 @@ def test_nothing_acknowledged_is_said_to_be_not_committed(tmp_path: Path, seeds:
         Scheduler(cluster, seed, CLEAN).run(700)
         stop_all(cluster)
         isr = tuple(map(str, sorted(cluster.controller_metadata().isr)))
-        acked = {record.payload for record in cluster.observe().acknowledged}
-        offsets = {record[:2] for log in logs_of(cluster).values() for record in log if record[2] in acked}
+        acked = {(sent.offset, sent.payload) for sent in cluster.observe().acknowledged}
+        of_acked = {record[:2] for log in logs_of(cluster).values() for record in log if record[::2] in acked}
         for candidate in ranking_of(cluster, tmp_path / str(seed), Membership(isr=isr)).candidates:
             losses = losses_of(candidate)
-            of_acked = {losses[place][1] for place in offsets & losses.keys()}
-            assert of_acked <= (set() if candidate.broker in isr else {Standing.COMMITTED, Standing.PERHAPS})
+            standings = {losses[place][1] for place in of_acked & losses.keys()}
+            assert standings <= (set() if candidate.broker in isr else {Standing.COMMITTED, Standing.PERHAPS})
             lost |= {standing for _, standing in losses.values()}
     assert lost >= {Standing.COMMITTED, Standing.PERHAPS, Standing.UNCOMMITTED}
