@@ -192,7 +192,7 @@ CLEAN = Chances(
 )
 
 
-@pytest.mark.parametrize("seeds", [range(10), pytest.param(range(10, 500), marks=pytest.mark.exhaustive)])
+@pytest.mark.parametrize("seeds", [range(20), pytest.param(range(20, 500), marks=pytest.mark.exhaustive)])
 def test_nothing_acknowledged_is_said_to_be_not_committed(tmp_path: Path, seeds: range) -> None:
     """While elections are clean, a broker of the ISR loses no acknowledged record, and no acknowledged record
     is said to be replaced or not committed."""
