@@ -97,16 +97,15 @@ def run(arguments: argparse.Namespace) -> int:
     reports: list[PartitionReport] = []
     progress = _Progress(len(folders.copies))
     for partition, copies in sorted(folders.copies.items()):
+        membership = Membership(*(each.get(partition, each.get(None, ())) for each in (replicas, isr, elr)))
         report = audit_partition(
             partition,
             copies,
             folders.brokers,
             arguments.most_bytes,
             acked=acked.get(partition),
-            isr=None if (members := isr.get(partition, isr.get(None))) is None else frozenset(members),
-            membership=Membership(*(each.get(partition, each.get(None, ())) for each in (replicas, isr, elr)))
-            if arguments.candidates
-            else None,
+            isr=frozenset(membership.isr) if isr.keys() & {partition, None} else None,
+            membership=membership if arguments.candidates else None,
             hear=progress.hear,
         )
         progress.next_partition()
@@ -153,8 +152,8 @@ def _brokers(
     option: str, texts: Sequence[str], folders: Found, others: Set[str] | None
 ) -> Mapping[str | None, tuple[str, ...]]:
     """Return the brokers of each partition, as the values `texts` of an option list them; the key None is for all
-    partitions that no value names. Raises UsageError if a broker has no folder and is none of `others`; if `others` is
-    None, every name is allowed."""
+    partitions that no value names. Raises UsageError if a broker neither has a folder nor is in `others`; if `others`
+    is None, every name is allowed."""
     listed: dict[str | None, tuple[str, ...]] = {}
     for text in texts:
         partition, brokers = _for_partition(text, folders)
