@@ -448,6 +448,16 @@ def run(options: Options, opening: OpenSession) -> CommandResult:
     if files:
         commands = {shlex.join(["trace", "show", str(path)]): shows for path, shows in files.items()}
         lines += ["", *(f"{command}  # {shows}" for command, shows in commands.items())]
+    alerts: Path | None = options.own.get("alerts")
+    if alerts is not None:
+        from isrcheck.checker.answers.alerts import rules_of
+        from isrcheck.traces.format.files import put
+
+        try:
+            put(alerts, rules_of(answers).encode(), replace=options.own["force"])
+            lines += ["", f"{alerts}: alerting rules for Prometheus"]
+        except UsageError as error:
+            failure = failure or str(error)
     code = code_of(answers, options.cluster.fail_on or (), strict=options.output.strict)
     return CommandResult(
         "\n".join(lines),

@@ -12,7 +12,7 @@ from pathlib import Path
 from isrcheck.checker.command import table
 from isrcheck.checker.command.options import EVERYTHING_ELSE, Form, Options
 from isrcheck.checker.resources.limits import MOST_THREADS_FOR_A_CLUSTER, SECONDS_FOR_A_CLUSTER
-from isrcheck.commands.declarations import Option, alike, count, folder, whole_number
+from isrcheck.commands.declarations import Option, alike, count, folder, path, whole_number
 from isrcheck.models.messages import UsageError
 
 # -------------------------------------------------------------------------- one model, the matrix, comparisons, mutants
@@ -166,7 +166,14 @@ def _refuse_for_doctor(options: Options) -> None:
             raise UsageError(f"{name} is no option of doctor{cure}")
     if options.model.target is None and not options.cluster.files and not options.cluster.describe:
         raise UsageError("doctor needs a file, as in: isrcheck doctor server.properties topics.txt")
+    alerts: Path | None = options.own["alerts"]
+    if alerts is not None:
+        refuse_existing(alerts, force=options.own["force"], option="--alerts")
+    elif options.own["force"]:
+        raise UsageError("--force has no effect without --alerts FILE; leave --force out")
 
+
+DOCTOR_WITH_ALERTS = "isrcheck doctor server.properties topics.txt --alerts alerts.yml"
 
 _CONFIG = Form(
     name=table.CONFIG,
@@ -206,6 +213,11 @@ _DOCTOR = replace(
         "check doctor topics.txt --fail-on can-lose,defects,unknown",
     ),
     as_in="isrcheck doctor server.properties",
+    own=(
+        Option("--alerts FILE", "doctor: write Prometheus alerting rules for what was found to FILE", path),
+        Option("--force", "doctor: replace the FILE of --alerts if it exists"),
+    ),
+    goes_with=f"{{option}} goes with doctor, as in: {DOCTOR_WITH_ALERTS}",
     files=".properties files, and the output of kafka-topics --describe and the like; - is standard input",
     rest="",
     refuse=_refuse_for_doctor,
@@ -280,14 +292,14 @@ def graph_request_of(options: Options) -> GraphRequest:
     return GraphRequest(path, fold, own["at_most"] or MOST_NODES[path.suffix], own["loops"], own["force"])
 
 
-def refuse_existing(path: Path, *, force: bool) -> None:
+def refuse_existing(path: Path, *, force: bool, option: str = "-o") -> None:
     """Raise UsageError, before a search begins, if the file cannot be written, or exists and `force` is not set."""
     if path.is_dir() or (path.exists() and not path.is_file()):
-        raise UsageError(f"-o {path}: not a regular file; give another name")
+        raise UsageError(f"{option} {path}: not a regular file; give another name")
     if path.exists() and not force:
-        raise UsageError(f"-o {path}: the file exists; give another name, or replace the file with --force")
+        raise UsageError(f"{option} {path}: the file exists; give another name, or replace the file with --force")
     if not path.parent.is_dir():
-        raise UsageError(f"-o {path}: there is no folder {path.parent}; create the folder first")
+        raise UsageError(f"{option} {path}: there is no folder {path.parent}; create the folder first")
 
 
 def _refuse_for_graph(options: Options) -> None:

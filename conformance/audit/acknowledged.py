@@ -127,6 +127,19 @@ class Entry:
     """The value of the record as the report shows it."""
 
 
+@dataclass(frozen=True, slots=True)
+class Whereabouts:
+    """Which brokers have an acknowledged record, as far as their copies were read. Each broker is in one of these."""
+
+    record: Acked
+    holders: tuple[str, ...]
+    deleted: tuple[str, ...]
+    """The record is below the log start offset of their copies."""
+    unknown: tuple[str, ...]
+    """What their copies have at the offset was not read, or compacted."""
+    lack: tuple[str, ...]
+
+
 @dataclass
 class Tally:
     """How many acknowledged records were looked for, and how many are in every copy that did not delete them."""
@@ -182,16 +195,29 @@ class AckedCheck:
             statement = f"{broker} lacks {some}, which {names(holders)} {verb}"
             yield lacking(self.isr, statement, (broker,), records[0].offset, records[-1].offset)
 
+    def where_all(self) -> list[Whereabouts]:
+        """Where each acknowledged record is, in the order of the offsets, after the logs were read."""
+        return [self._where(number, record) for number, record in enumerate(self._records)]
+
+    def _where(self, number: int, record: Acked) -> Whereabouts:
+        entries = self._entries_of(number)
+        holders = tuple(broker for broker, entry in entries.items() if entry is not None and entry.is_it)
+        deleted = tuple(log.broker for log in self.logs if record.offset < log.start)
+        unknown = tuple(log.broker for log in self.logs if self._is_unknown(log, record, entries[log.broker]))
+        lack = tuple(broker for broker in entries if broker not in (*holders, *deleted, *unknown))
+        return Whereabouts(record, holders, deleted, unknown, lack)
+
+    def _entries_of(self, number: int) -> dict[str, Entry | None]:
+        return {log.broker: self._entries.get((log.broker, number)) for log in self.logs}
+
     def _judge(
         self, number: int, record: Acked, behind: dict[tuple[str, tuple[str, ...]], list[Acked]]
     ) -> Finding | None:
         """Return the finding about `record`, number `number` in `_records`; None if nothing is wrong. If only some
         copies lack `record`, put it into `behind` and return None: such records are reported together."""
-        entries = {log.broker: self._entries.get((log.broker, number)) for log in self.logs}
-        holders = tuple(broker for broker, entry in entries.items() if entry is not None and entry.is_it)
-        deleted = tuple(log.broker for log in self.logs if record.offset < log.start)
-        unknown = tuple(log.broker for log in self.logs if self._is_unknown(log, record, entries[log.broker]))
-        lack = tuple(broker for broker in entries if broker not in (*holders, *deleted, *unknown))
+        entries = self._entries_of(number)
+        where = self._where(number, record)
+        holders, deleted, unknown, lack = where.holders, where.deleted, where.unknown, where.lack
         name = f"the acknowledged record at offset {record.offset} (line {record.line}"
         name += f": {shown(record.value)})" if record.value is not None else ")"
         at = (record.offset, record.offset)

@@ -6,7 +6,7 @@ import argparse
 import json
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from pathlib import Path
 
 from isrcheck.checker.results.terminal import ProgressLine
@@ -14,6 +14,7 @@ from isrcheck.commands.declarations import Option, path
 from isrcheck.commands.exit_codes import USAGE
 from isrcheck.commands.program import say
 from isrcheck.conformance.audit.acknowledged import Acked, acked_in
+from isrcheck.conformance.audit.candidates import Membership
 from isrcheck.conformance.audit.copies import PARTITION, Found, copies_in
 from isrcheck.conformance.audit.findings import EXIT_CODES, Grade
 from isrcheck.conformance.audit.report import (
@@ -59,6 +60,20 @@ OPTIONS = (
         is_repeated=True,
     ),
     Option(
+        "--candidates",
+        "rank the copies as leaders after an unclean election, by what each would lose; nothing is elected",
+    ),
+    Option(
+        "--elr [TOPIC-N=]BROKER,...",
+        "with --candidates: the brokers that were in the ELR at the end (repeatable)",
+        is_repeated=True,
+    ),
+    Option(
+        "--replicas [TOPIC-N=]BROKER,...",
+        "with --candidates: all replicas of the partition, also those without a folder (repeatable)",
+        is_repeated=True,
+    ),
+    Option(
         "--most-bytes SIZE",
         "limit on the bytes read of each segment, such as 512M or 2G (default: %(default)s)",
         _size,
@@ -71,19 +86,26 @@ OPTIONS = (
 def run(arguments: argparse.Namespace) -> int:
     """Audit all partitions, even if some files cannot be read; print the report, and return the exit code."""
     folders = copies_in(arguments.folders, arguments.partition)
-    isr = _isr(arguments.isr, folders)
+    replicas = _brokers("--replicas", arguments.replicas, folders, None)
+    others = {broker for those in replicas.values() for broker in those}
+    isr = _brokers("--isr", arguments.isr, folders, others)
+    elr = _brokers("--elr", arguments.elr, folders, others)
+    if (replicas or elr) and not arguments.candidates:
+        raise UsageError(f"{'--replicas' if replicas else '--elr'} is read only with --candidates; add --candidates")
     acked = _acked(arguments.acked, folders)
     codes = {complain(line) for line in folders.unreadable}
     reports: list[PartitionReport] = []
     progress = _Progress(len(folders.copies))
     for partition, copies in sorted(folders.copies.items()):
+        membership = Membership(*(each.get(partition, each.get(None, ())) for each in (replicas, isr, elr)))
         report = audit_partition(
             partition,
             copies,
             folders.brokers,
             arguments.most_bytes,
             acked=acked.get(partition),
-            isr=isr.get(partition, isr.get(None)),
+            isr=frozenset(membership.isr) if isr.keys() & {partition, None} else None,
+            membership=membership if arguments.candidates else None,
             hear=progress.hear,
         )
         progress.next_partition()
@@ -126,20 +148,21 @@ class _Progress:
         self._line.clear()
 
 
-def _isr(options: Sequence[str], folders: Found) -> Mapping[str | None, frozenset[str]]:
-    """Return the brokers in the ISR of each partition, as the --isr options list them; the key None is for all
-    partitions that no --isr option names. Raises UsageError."""
-    isr: dict[str | None, frozenset[str]] = {}
-    for text in options:
+def _brokers(
+    option: str, texts: Sequence[str], folders: Found, others: Set[str] | None
+) -> Mapping[str | None, tuple[str, ...]]:
+    """Return the brokers of each partition, as the values `texts` of an option list them; the key None is for all
+    partitions that no value names. Raises UsageError if a broker neither has a folder nor is in `others`; if `others`
+    is None, every name is allowed."""
+    listed: dict[str | None, tuple[str, ...]] = {}
+    for text in texts:
         partition, brokers = _for_partition(text, folders)
-        listed = frozenset(brokers.split(","))
-        for broker in sorted(listed):
-            if broker not in folders.brokers:
-                raise UsageError(
-                    f"--isr {text}: {broker!r} is no broker; the brokers are: {', '.join(folders.brokers)}"
-                )
-        isr[partition] = listed
-    return isr
+        listed[partition] = tuple(dict.fromkeys(brokers.split(",")))
+        for broker in sorted(listed[partition]):
+            if not broker or (others is not None and broker not in {*folders.brokers, *others}):
+                known = ", ".join((*folders.brokers, *sorted((others or set()) - {*folders.brokers})))
+                raise UsageError(f"{option} {text}: {broker!r} is no broker; the brokers are: {known}")
+    return listed
 
 
 def _acked(options: Sequence[str], folders: Found) -> Mapping[str, list[Acked]]:

@@ -381,7 +381,7 @@ def later_leader_without(logs: Sequence[CopyLog], offset: int, epoch: int) -> tu
     leaders = [
         (later, start, log.broker)
         for log in logs
-        for later, start in _leader_epochs(log)
+        for later, start in leader_epochs(log)
         if later > epoch and start <= offset
     ]
     return min(leaders, default=None)
@@ -392,12 +392,13 @@ def _starts(logs: Sequence[CopyLog], but: str) -> dict[tuple[int, int], list[str
     starts: dict[tuple[int, int], list[str]] = {}
     for log in logs:
         if log.broker != but:
-            for entry in _leader_epochs(log):
+            for entry in leader_epochs(log):
                 starts.setdefault(entry, []).append(log.broker)
     return dict(sorted(starts.items()))
 
 
-def _leader_epochs(log: CopyLog) -> Sequence[tuple[int, int]]:
+def leader_epochs(log: CopyLog) -> Sequence[tuple[int, int]]:
+    """The pairs (leader epoch, start offset) of a copy: its checkpoint's, or its batches' if it has no checkpoint."""
     if log.copy.leader_epochs is not None:
         return log.copy.leader_epochs
     return [(run.epoch, run.first) for run in log.runs]

@@ -49,6 +49,18 @@ def names(brokers: Sequence[str]) -> str:
     return " and ".join([", ".join(brokers[:-1]), brokers[-1]] if len(brokers) > 1 else brokers)
 
 
+def count(number: int, noun: str, plural: str | None = None) -> str:
+    """The number and the noun, in the plural unless the number is 1."""
+    return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
+
+
+def spell_table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """The lines of a table: the first column to the left, the others to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for first, *cells in rows:
+        yield "  " + "  ".join([first.ljust(widths[0]), *map(str.rjust, cells, widths[1:])])
+
+
 def at_most(most: int, findings: Iterable[Finding]) -> Iterator[Finding]:
     """Yield the first `most` findings per grade and check; if more exist, a finding tells how many are left out."""
     counts: Counter[tuple[Grade, str]] = Counter()

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from isrcheck.conformance.audit.acknowledged import Acked, AckedCheck, Tally
+from isrcheck.conformance.audit.advice import object_of_ranking, spell_ranking
+from isrcheck.conformance.audit.candidates import Membership, Ranking, rank
 from isrcheck.conformance.audit.comparison import CommittedCheck, compare
 from isrcheck.conformance.audit.copies import Copy, CopyLog
-from isrcheck.conformance.audit.findings import Finding, Grade, at_most, names, worst_first
+from isrcheck.conformance.audit.findings import Finding, Grade, at_most, count, names, spell_table, worst_first
 from isrcheck.conformance.audit.own_checks import SnapshotCheck, check_checkpoints, check_leader_epochs
 from isrcheck.conformance.kafka_format.record_batches import READ, Batch
 from isrcheck.models.messages import escaped
@@ -23,7 +25,7 @@ class PartitionReport:
     """The result for one partition: the logs of its copies, and the findings, worst first.
 
     `snapshots` is the number of producer snapshots that were compared with the log; `acked` counts the acknowledged
-    records, if a list was given.
+    records, if a list was given; `ranking` ranks the candidates for an election, if that was asked.
     """
 
     partition: str
@@ -31,6 +33,7 @@ class PartitionReport:
     findings: tuple[Finding, ...]
     snapshots: int
     acked: Tally | None
+    ranking: Ranking | None = None
 
     def has(self, grade: Grade) -> bool:
         """Whether there is a finding of this grade."""
@@ -45,11 +48,13 @@ def audit_partition(
     *,
     acked: Sequence[Acked] | None = None,
     isr: Set[str] | None = None,
+    membership: Membership | None = None,
     hear: Callable[[Batch], None] = lambda batch: None,
 ) -> PartitionReport:
     """Audit a partition. `copies`: all copies of the partition; `brokers`: the names of all log folders.
 
-    At most `most` bytes of each segment are read. `hear` is called with each batch that was read.
+    At most `most` bytes of each segment are read. `hear` is called with each batch that was read. With `membership`,
+    the copies are ranked as candidates for an election.
     """
     logs = [CopyLog(copy, most) for copy in copies]
     for log in logs:
@@ -71,11 +76,14 @@ def audit_partition(
     findings += at_most(MOST_FINDINGS, committed.judge_all())
     if records is not None:
         findings += records.judge_all()
+    ranking = None
+    if membership is not None:
+        ranking = rank(related, membership, records.where_all() if records is not None else None)
     for log in logs:
         log.heard.clear()  # the report needs the figures of a log, not what the checks have remembered of it
     compared = sum(check.compared for check in snapshots)
     tally = records.tally if records is not None else None
-    return PartitionReport(partition, tuple(logs), tuple(worst_first(findings)), compared, tally)
+    return PartitionReport(partition, tuple(logs), tuple(worst_first(findings)), compared, tally, ranking)
 
 
 def _of_one_topic(logs: Sequence[CopyLog]) -> tuple[list[CopyLog], list[Finding]]:
@@ -114,15 +122,13 @@ def spell_partition(report: PartitionReport) -> Iterator[str]:
     """The lines about a partition: a table of its copies, and its findings, except those about damaged files, which
     the command prints on stderr."""
     yield f"{report.partition}: {count(len(report.logs), 'copy', 'copies')}"
-    rows = [COLUMNS, *map(_row, report.logs)]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(COLUMNS))]
-    for row in rows:
-        yield "  " + "  ".join(
-            [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))]
-        )
+    yield from spell_table([COLUMNS, *map(_row, report.logs)])
     for finding in report.findings:
         if finding.grade != Grade.DAMAGED:
             yield spell_finding(report.partition, finding)
+    if report.ranking is not None:
+        yield ""
+        yield from spell_ranking(report.partition, report.ranking)
 
 
 def spell_finding(partition: str, finding: Finding) -> str:
@@ -132,8 +138,9 @@ def spell_finding(partition: str, finding: Finding) -> str:
 
 def is_told(report: PartitionReport, of: int) -> bool:
     """Whether the report of a partition is printed: if at most MOST_WITHOUT_FINDINGS partitions are audited (`of` is
-    their number), or if a finding has a grade other than NOTE."""
-    return of <= MOST_WITHOUT_FINDINGS or any(finding.grade != Grade.NOTE for finding in report.findings)
+    their number), if a finding has a grade other than NOTE, or if an election of some candidate loses records."""
+    loses = report.ranking is not None and any(candidate.losses for candidate in report.ranking.candidates)
+    return of <= MOST_WITHOUT_FINDINGS or loses or any(finding.grade != Grade.NOTE for finding in report.findings)
 
 
 def closing(reports: Sequence[PartitionReport], unreadable: int) -> Iterator[str]:
@@ -170,11 +177,6 @@ def verdict(reports: Sequence[PartitionReport], unreadable: int) -> str:
     return f"HOLDS: every invariant, in {count(len(reports), 'partition')}"
 
 
-def count(number: int, noun: str, plural: str | None = None) -> str:
-    """The number and the noun, in the plural unless the number is 1."""
-    return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
-
-
 def _row(log: CopyLog) -> tuple[str, ...]:
     copy = log.copy
     cells = (copy.high_watermark, copy.recovery_point, log.last_epoch)
@@ -197,12 +199,14 @@ def object_of(
 
 def _partition(report: PartitionReport) -> dict[str, Any]:
     acked = report.acked
+    ranking = {} if report.ranking is None else {"election": object_of_ranking(report.ranking)}
     return {
         "partition": report.partition,
         "copies": [_copy(log) for log in report.logs],
         "findings": [_finding(finding) for finding in report.findings],
         "producer_snapshots": report.snapshots,
         "acknowledged": None if acked is None else {"asked": acked.asked, "on_every_copy": acked.everywhere},
+        **ranking,
     }
 
 

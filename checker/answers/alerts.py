@@ -1,0 +1,254 @@
+"""Prometheus alerting rules for the findings of `isrcheck doctor` (--alerts FILE): what to watch, and why.
+
+In:  the answers about a cluster.
+Out: YAML text with a rule for each alert. A finding for which Kafka has no metric is a comment.
+
+The names of metrics follow the example configurations of the JMX exporter for Kafka: lower case, `_total` in place of
+PerSec. The names of MBeans are those of Kafka's sources (ReplicaManager, LogManager, ControllerMetadataMetrics,
+QuorumControllerMetrics; KafkaController with ZooKeeper).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from isrcheck.checker.answers.answer import Answer
+from isrcheck.checker.answers.findings import Finding
+from isrcheck.checker.answers.questions import Question, Topic
+from isrcheck.checker.answers.report import how_lost, subject
+
+
+@dataclass(frozen=True)
+class Alert:
+    """An alert: the metric with its threshold, and the findings for which it is there."""
+
+    name: str
+    source: str
+    """What the metric measures: the MBean of Kafka."""
+    expression: str
+    """The condition, in PromQL."""
+    pause: str
+    """How long the condition has to hold."""
+    severity: str
+    why: Callable[[Answer], str | None]
+    """Returns what the alert shows about an answer's topics; None if they do not need the alert."""
+
+
+MANAGER = "kafka.server:type=ReplicaManager,name="
+CONTROLLER = "kafka.controller:type=KafkaController,name="
+
+
+def _offline(answer: Answer) -> str:
+    return "no replica that may lead is alive: nothing can be written or read" + (
+        "; the settings allow an unclean election, which loses records" if answer.case.unclean_election else ""
+    )
+
+
+def _below(answer: Answer) -> str | None:
+    case = answer.case
+    if case.acks != "all" or case.min_insync_replicas < 2:
+        return None
+    return f"fewer than {case.min_insync_replicas} replicas are in sync: writes with acks=all are refused"
+
+
+def _at(answer: Answer) -> str | None:
+    case = answer.case
+    if has_no_spare(answer):
+        return None
+    if case.min_insync_replicas < 2:
+        return "the leader is the only replica in sync: if it is lost, so are the records that it acknowledges now"
+    return "one more replica out of sync, and writes with acks=all are refused"
+
+
+def has_no_spare(answer: Answer) -> bool:
+    """Whether min.insync.replicas is the number of replicas or more, so that healthy partitions are at the minimum."""
+    return answer.case.min_insync_replicas >= answer.case.replication_factor
+
+
+def _unclean(answer: Answer) -> str:
+    by = "the settings allow it at any time" if answer.case.unclean_election else "the settings allow it only by hand"
+    return f"a replica outside the ISR was elected, and records that were acknowledged may be lost ({by})"
+
+
+def _lagging(answer: Answer) -> str | None:
+    if answer.case.replication_factor < 2:
+        return None
+    how = how_lost(answer)
+    return "a replica is out of sync" + (f"; what the search found: {how}" if how else "")
+
+
+def _shrinking(answer: Answer) -> str | None:
+    defects = [exposure.failure.number for exposure in answer.exposed if exposure.loses_records]
+    if answer.case.replication_factor < 2 or not defects:
+        return None
+    return (
+        f"replicas leave the ISR again and again; known defects of this release lose records then ({_listed(defects)})"
+    )
+
+
+def _listed(defects: Sequence[str]) -> str:
+    return ", ".join(defects)
+
+
+def _fails(answer: Answer, topic: Topic) -> bool:
+    finding: Finding | None = answer.findings.get(Question(topic))
+    return finding is not None and finding.fails
+
+
+def _disk(answer: Answer) -> str | None:
+    return (
+        "a log directory is offline; one lost disk can lose acknowledged records"
+        if _fails(answer, Topic.DISK)
+        else None
+    )
+
+
+def _restarts(answer: Answer) -> str | None:
+    if not (_fails(answer, Topic.POWER) or _fails(answer, Topic.POWER_OF_ALL)):
+        return None
+    return "several brokers restarted together: after a loss of power, records that were not flushed can be lost"
+
+
+def _transactions(answer: Answer) -> str | None:
+    if not answer.case.transactions:
+        return None
+    return "transactions are open for longer than their timeout: read_committed consumers wait at them"
+
+
+ALERTS = (
+    Alert(
+        "KafkaOfflinePartitions",
+        f"{CONTROLLER}OfflinePartitionsCount",
+        "max(kafka_controller_kafkacontroller_offlinepartitionscount) > 0",
+        "0m",
+        "critical",
+        _offline,
+    ),
+    Alert(
+        "KafkaUncleanLeaderElection",
+        "kafka.controller:type=ControllerStats,name=UncleanLeaderElectionsPerSec",
+        "sum(increase(kafka_controller_controllerstats_uncleanleaderelections_total[10m])) > 0",
+        "0m",
+        "critical",
+        _unclean,
+    ),
+    Alert(
+        "KafkaUnderMinIsr",
+        f"{MANAGER}UnderMinIsrPartitionCount",
+        "sum(kafka_server_replicamanager_underminisrpartitioncount) > 0",
+        "0m",
+        "critical",
+        _below,
+    ),
+    Alert(
+        "KafkaAtMinIsr",
+        f"{MANAGER}AtMinIsrPartitionCount",
+        "sum(kafka_server_replicamanager_atminisrpartitioncount) > 0",
+        "5m",
+        "warning",
+        _at,
+    ),
+    Alert(
+        "KafkaUnderReplicatedPartitions",
+        f"{MANAGER}UnderReplicatedPartitions",
+        "sum(kafka_server_replicamanager_underreplicatedpartitions) > 0",
+        "10m",
+        "warning",
+        _lagging,
+    ),
+    Alert(
+        "KafkaIsrShrinks",
+        f"{MANAGER}IsrShrinksPerSec",
+        "sum(increase(kafka_server_replicamanager_isrshrinks_total[15m])) > 0",
+        "15m",
+        "warning",
+        _shrinking,
+    ),
+    Alert(
+        "KafkaNoActiveController",
+        f"{CONTROLLER}ActiveControllerCount",
+        "sum(kafka_controller_kafkacontroller_activecontrollercount) != 1",
+        "1m",
+        "critical",
+        lambda answer: "no controller, or more than one, is active: without one, no leader is elected",
+    ),
+    Alert(
+        "KafkaOfflineLogDirectory",
+        "kafka.log:type=LogManager,name=OfflineLogDirectoryCount",
+        "sum(kafka_log_logmanager_offlinelogdirectorycount) > 0",
+        "0m",
+        "critical",
+        _disk,
+    ),
+    Alert(
+        "KafkaBrokersRestartedTogether",
+        "the start time of the process, which the exporter itself provides",
+        "count(changes(process_start_time_seconds[15m]) > 0"
+        " and on (instance) kafka_server_replicamanager_leadercount >= 0) > 1",
+        "0m",
+        "critical",
+        _restarts,
+    ),
+    Alert(
+        "KafkaLateTransactions",
+        f"{MANAGER}PartitionsWithLateTransactionsCount",
+        "sum(kafka_server_replicamanager_partitionswithlatetransactionscount) > 0",
+        "5m",
+        "warning",
+        _transactions,
+    ),
+)
+
+
+def rules_of(answers: Sequence[Answer]) -> str:
+    """The alerting rules for a cluster, as the text of a file for Prometheus."""
+    lines = [
+        "# Alerting rules for Prometheus, by isrcheck doctor. Metrics have the names that the JMX exporter's example",
+        "# configurations for Kafka give them. The rules sum over all brokers; with several clusters, select one.",
+        *(f"# {line}" for answer in answers for line in _without_metric(answer)),
+        "groups:",
+        "  - name: isrcheck-doctor",
+        "    rules:",
+    ]
+    always_fires = any(map(has_no_spare, answers))  # the sum over all topics
+    for alert in ALERTS:
+        if alert.why is _at and always_fires:
+            continue
+        reasons = {subject(answer.cluster): why for answer in answers if (why := alert.why(answer)) is not None}
+        if reasons:
+            lines += _rule(alert, reasons)
+    return "\n".join(lines) + "\n"
+
+
+def _rule(alert: Alert, reasons: dict[str, str]) -> Iterator[str]:
+    by_reason: dict[str, list[str]] = {}
+    for topics, why in reasons.items():
+        by_reason.setdefault(why, []).append(topics)
+    yield f"      - alert: {alert.name}"
+    yield f"        expr: {_quoted(alert.expression)}"
+    yield f"        for: {alert.pause}"
+    yield "        labels:"
+    yield f"          severity: {alert.severity}"
+    yield "        annotations:"
+    yield f"          summary: {_quoted('; '.join(by_reason))}"
+    for_topics = "; or ".join(" | ".join(topics) for topics in by_reason.values())
+    yield f"          description: {_quoted(f'For {for_topics}. Source: {alert.source}')}"
+
+
+def _without_metric(answer: Answer) -> Iterator[str]:
+    """Yield a line for each finding that no alert shows."""
+    topics = subject(answer.cluster)
+    if has_no_spare(answer):
+        yield f"No rule for AtMinIsrPartitionCount, which is above 0 also when all is well: {topics}"
+    if any(_fails(answer, topic) for topic in (Topic.DUPLICATES, Topic.ORDER)):
+        yield f"No metric of the brokers shows that records were duplicated or reordered: {topics}"
+    silent = [exposure.failure.number for exposure in answer.exposed]
+    if silent:
+        yield f"No metric shows that a known defect ({', '.join(silent)}) has happened: {topics}"
+
+
+def _quoted(text: str) -> str:
+    """The text as a YAML scalar; a brace is written so that Prometheus takes it for no template."""
+    return json.dumps(text.replace("{{", "{ {"))

@@ -1,0 +1,207 @@
+"""Formats the ranking of candidates for an election: a table, what each candidate loses, advice, and what is not known.
+
+In:  a Ranking.
+Out: the lines of the report, or values for `json.dumps`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from isrcheck.conformance.audit.candidates import Candidate, Piece, Ranking, Standing
+from isrcheck.conformance.audit.findings import count, names, offsets, spell_table
+
+MOST_PIECES = 10
+"""The most ranges of offsets that are listed for a candidate."""
+
+WHY = {
+    Standing.COMMITTED: "below the high watermark of a broker that has them",
+    Standing.PERHAPS: "above the high watermark on the disk of every broker that has them",
+    Standing.REPLACED: "a later leader began without them: acknowledged only if its election was unclean",
+    Standing.UNCOMMITTED: "a broker of the ISR or ELR lacks them",
+}
+
+
+def spell_ranking(partition: str, ranking: Ranking) -> Iterator[str]:
+    """The lines about the candidates of a partition."""
+    yield f"{partition}: candidates, the best first (newest leader epoch, then longest log), and what each loses:"
+    columns = (
+        "broker",
+        "last epoch",
+        "log end",
+        "high watermark",
+        *Standing,
+        *(["listed"] if ranking.has_list else []),
+    )
+    yield from spell_table([columns, *map(_row, ranking.candidates)])
+    for candidate in ranking.candidates:
+        yield from _spell_candidate(ranking.candidates[0], candidate)
+    for line in advice(ranking):
+        yield f"advice: {line}"
+    for line in not_known(ranking):
+        yield f"not known: {line}"
+
+
+def _row(candidate: Candidate) -> tuple[str, ...]:
+    log = candidate.log
+    cells = (log.last_epoch, f"{'' if log.is_whole else 'at least '}{log.end}", log.copy.high_watermark)
+    lost = [str(candidate.lost(standing)) for standing in Standing]
+    listed = [] if candidate.acked_lost is None else [str(len(candidate.acked_lost))]
+    return (candidate.broker, *("-" if cell is None else str(cell) for cell in cells), *lost, *listed)
+
+
+def _spell_candidate(best: Candidate, candidate: Candidate) -> Iterator[str]:
+    lost = sum(piece.count for piece in candidate.losses)
+    yield (
+        f"{candidate.broker} loses {count(lost, 'record')}:" if lost else f"{candidate.broker} has all that a copy has"
+    )
+    for piece in candidate.losses[:MOST_PIECES]:
+        yield f"  {_range(piece)}, on {names(piece.holders)}: {piece.standing}: {WHY[piece.standing]}"
+    if len(candidate.losses) > MOST_PIECES:
+        yield f"  and {len(candidate.losses) - MOST_PIECES} more ranges, which --json lists"
+    if candidate.acked_lost:
+        shown = ", ".join(map(str, candidate.acked_lost[:MOST_PIECES]))
+        more = len(candidate.acked_lost) - MOST_PIECES
+        yield f"  listed as acknowledged: offsets {shown}{f' and {more} more' if more > 0 else ''}"
+    for truncation in candidate.truncations:
+        removed = count(truncation.removed, "record")
+        yield f"  {truncation.broker} truncates its log at offset {truncation.offset}: it removes {removed}"
+    if candidate.deleted is not None:
+        yield f"  the others delete what they have below its log start offset {candidate.deleted}"
+    if candidate is not best and (candidate.fewer or candidate.more):
+        fewer, more = (sum(piece.count for piece in pieces) for pieces in (candidate.fewer, candidate.more))
+        ranges = f" ({', '.join(map(_range, candidate.more[:MOST_PIECES]))})" if candidate.more else ""
+        yield f"  against {best.broker}: {count(fewer, 'record')} fewer, {more:,} more{ranges}"
+    held: Counter[str] = Counter()
+    for piece in candidate.losses:
+        if piece.standing in (Standing.COMMITTED, Standing.PERHAPS):
+            held.update(dict.fromkeys(piece.holders, piece.count))
+    if held:
+        waits = [f"{broker}, which has {number:,} of these" for broker, number in held.most_common()]
+        yield f"  committed or perhaps acknowledged: if it can come back, wait for {'; or for '.join(waits)}"
+
+
+def _range(piece: Piece) -> str:
+    return f"{offsets(piece.first, piece.last)} of epoch {piece.epoch}"
+
+
+def advice(ranking: Ranking) -> Iterator[str]:
+    """What to do, the best first."""
+    candidates, membership = ranking.candidates, ranking.membership
+    present = [candidate.broker for candidate in candidates]
+    is_clean = False
+    for candidate in candidates:
+        if candidate.broker in membership.complete:
+            group, lost = _group(ranking, candidate.broker), candidate.lost(Standing.COMMITTED)
+            if lost:
+                yield (
+                    f"{candidate.broker} was in the {group}, yet lacks {count(lost, 'committed record')}: did its disk"
+                    " lose them? Kafka may elect it when it starts: keep it down until another broker leads"
+                )
+            else:
+                is_clean = True
+                yield f"start {candidate.broker}: it was in the {group}, so Kafka elects it and loses nothing committed"
+    for broker in membership.complete:
+        if broker not in present:
+            yield (
+                f"wait for {broker}, if it can come back: it was in the {_group(ranking, broker)}, so it has every"
+                " committed record unless its disk lost some"
+            )
+    best = candidates[0]
+    ends = max(candidate.log.end for candidate in candidates)
+    owner = max(candidates, key=lambda candidate: candidate.log.copy.high_watermark or 0)
+    committed = owner.log.copy.high_watermark or 0
+    if ends < committed and all(candidate.log.is_whole for candidate in candidates):
+        yield (
+            f"no copy has {offsets(ends, committed - 1)}, which were committed (high watermark {committed} of"
+            f" {owner.broker}): only a replica without a folder here can have them"
+        )
+    if not is_clean:
+        equal = [each.broker for each in candidates[1:] if not each.fewer and not each.more]
+        same = f" (or {names(equal)}: the same log)" if equal else ""
+        yield (
+            f"if nobody else can come back, elect {best.broker}{same}. An unclean election takes the first live replica"
+            f" of the assignment: keep the other replicas down until {best.broker} leads"
+        )
+    for other in candidates[1:]:
+        lost, least = other.lost(Standing.COMMITTED), best.lost(Standing.COMMITTED)
+        if lost < least:
+            yield (
+                f"{other.broker} loses fewer committed records ({lost:,} instead of {least:,}), but also what later"
+                " leaders wrote: an earlier election was unclean, and you have to choose"
+            )
+        listed, fewest = len(other.acked_lost or ()), len(best.acked_lost or ())
+        if listed < fewest:
+            yield f"{other.broker} loses fewer of the listed records ({listed:,} instead of {fewest:,})"
+
+
+def _group(ranking: Ranking, broker: str) -> str:
+    return "ISR" if broker in ranking.membership.isr else "ELR"
+
+
+def not_known(ranking: Ranking) -> Iterator[str]:
+    """What the ranking cannot know, each with what would tell it."""
+    membership, logs = ranking.membership, [candidate.log for candidate in ranking.candidates]
+    present = {log.broker for log in logs}
+    if not membership.replicas:
+        yield "whether the partition has other replicas, and what they have; --replicas names them"
+    absent = [broker for broker in dict.fromkeys((*membership.replicas, *membership.complete)) if broker not in present]
+    for broker in absent:
+        yield f"what {broker} has: its folder was not given"
+    if not membership.complete:
+        yield "which brokers were in the ISR or ELR, and so have every committed record; --isr and --elr name them"
+    if any(candidate.lost(Standing.PERHAPS) for candidate in ranking.candidates):
+        tells = "the list tells it only of what it lists" if ranking.has_list else "--acked tells it"
+        yield (
+            "whether the records that are perhaps acknowledged were acknowledged: a high watermark on disk lags by up"
+            f" to 5 s; {tells}"
+        )
+    for log in logs:
+        if not log.is_whole:
+            yield f"what {log.broker} has from offset {log.end} on, which was not read: it may lose less, or hold more"
+        if log.copy.high_watermark is None and log.end > log.start:
+            yield f"which records of {log.broker} are committed: it has no high watermark on disk"
+        if log.copy.leader_epochs is None and log.runs:
+            yield f"the leader epochs of {log.broker}: its checkpoint is missing, and its batches stand in for it"
+    for candidate in ranking.candidates:
+        if candidate.acked_unknown:
+            listed = count(candidate.acked_unknown, "listed record")
+            yield f"whether {candidate.broker} has {listed}: what is there was not read, or compacted"
+
+
+def object_of_ranking(ranking: Ranking) -> dict[str, object]:
+    """The ranking, as values for `json.dumps`; docs/audit.md describes the keys."""
+    return {
+        "candidates": [_candidate(candidate) for candidate in ranking.candidates],
+        "advice": list(advice(ranking)),
+        "not_known": list(not_known(ranking)),
+    }
+
+
+def _candidate(candidate: Candidate) -> dict[str, object]:
+    return {
+        "broker": candidate.broker,
+        "losses": _objects(candidate.losses),
+        "fewer_than_the_best": _objects(candidate.fewer),
+        "more_than_the_best": _objects(candidate.more),
+        "truncations": [
+            {"broker": each.broker, "offset": each.offset, "removed": each.removed} for each in candidate.truncations
+        ],
+        "deleted_below": candidate.deleted,
+        "acknowledged_lost": None if candidate.acked_lost is None else list(candidate.acked_lost),
+        "acknowledged_unknown": candidate.acked_unknown,
+    }
+
+
+def _objects(pieces: Sequence[Piece]) -> list[dict[str, object]]:
+    return [
+        {
+            "first_offset": piece.first,
+            "last_offset": piece.last,
+            "epoch": piece.epoch,
+            "brokers": list(piece.holders),
+            "standing": piece.standing.value,
+        }
+        for piece in pieces
+    ]

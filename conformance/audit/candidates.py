@@ -1,0 +1,293 @@
+"""Ranks the copies of a leaderless partition as candidates for an unclean election, by what each election would lose.
+
+In:  the logs of the copies, after they were read; what an operator knows of replicas, ISR and ELR; optionally, where
+     the acknowledged records are.
+Out: the candidates, best first, each with the records that its election loses and the truncations of the other copies.
+
+A leader never truncates its log. Every follower removes what differs from the leader's log, and fetches the rest. So an
+election loses exactly the records that some copy has and the new leader lacks. A record is identified by its offset and
+its leader epoch: an epoch has one leader, which writes one record at an offset.
+
+Where a follower truncates follows from the leader epochs (KIP-101, KIP-279, KIP-320; Kafka 2.1 and later). Candidates
+are ranked by the epoch of the last record, then by the log end offset. This is the order of KIP-966 for an unclean
+recovery; Kafka's unclean election of today takes the first live replica of the assignment instead.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from itertools import pairwise
+
+from isrcheck.conformance.audit.acknowledged import Whereabouts
+from isrcheck.conformance.audit.comparison import leader_epochs
+from isrcheck.conformance.audit.copies import CopyLog, EpochRun
+from isrcheck.conformance.cluster.configuration.protocol import generation
+from isrcheck.conformance.cluster.log.epoch_cache import EpochEntry, LeaderEpochFileCache
+
+NEWEST_PROTOCOL = "4.1"
+NEW_EPOCH = 1 << 62
+"""Stands for the epoch of the next leader, which is larger than every epoch in the logs."""
+
+
+class Standing(StrEnum):
+    """What is known about the commitment of records, worst loss first."""
+
+    COMMITTED = "committed"
+    """The records are below the high watermark of a broker that holds them."""
+    PERHAPS = "perhaps acknowledged"
+    """Nothing tells whether they were committed: the high watermark on disk lags."""
+    REPLACED = "replaced"
+    """A later leader began without them: if its election was clean, they were never committed."""
+    UNCOMMITTED = "not committed"
+    """A member of the ISR or ELR lacks them, and such a broker has every committed record."""
+
+
+@dataclass(frozen=True)
+class Membership:
+    """What the operator knows of a partition, as names of brokers; an empty tuple: not known."""
+
+    replicas: tuple[str, ...] = ()
+    """All replicas, in the order of the assignment."""
+    isr: tuple[str, ...] = ()
+    """The in-sync replicas at the end."""
+    elr: tuple[str, ...] = ()
+    """The eligible leader replicas at the end (KIP-966)."""
+
+    @property
+    def complete(self) -> tuple[str, ...]:
+        """The brokers that have every committed record, unless their disks lost some."""
+        return (*self.isr, *(broker for broker in self.elr if broker not in self.isr))
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Records with successive offsets and the same leader epoch, which the same brokers hold."""
+
+    epoch: int
+    first: int
+    last: int
+    holders: tuple[str, ...]
+    standing: Standing
+
+    @property
+    def count(self) -> int:
+        """The number of offsets: in a compacted log, more than there are records."""
+        return self.last - self.first + 1
+
+
+@dataclass(frozen=True)
+class Truncation:
+    """What a follower does when it first follows the new leader: it removes its records from `offset` on."""
+
+    broker: str
+    offset: int
+    removed: int
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A copy as the next leader, and what its election does."""
+
+    log: CopyLog
+    losses: tuple[Piece, ...]
+    """The records that some copy has and this copy lacks, in the order of their offsets."""
+    more: tuple[Piece, ...]
+    """The records that this copy has and the best candidate lacks."""
+    fewer: tuple[Piece, ...]
+    """The records that the best candidate has and this copy lacks; a part of `losses`."""
+    truncations: tuple[Truncation, ...]
+    """The truncations of the other copies that remove records."""
+    deleted: int | None
+    """The log start offset, if another copy has records below it: the followers delete them. None otherwise."""
+    acked_lost: tuple[int, ...] | None
+    """The offsets of the listed acknowledged records that the election loses; None without a list."""
+    acked_unknown: int
+    """How many listed records this copy may have or lack: what is there was not read, or compacted."""
+
+    @property
+    def broker(self) -> str:
+        """The name of the broker."""
+        return self.log.broker
+
+    def lost(self, standing: Standing) -> int:
+        """The number of lost records of a standing."""
+        return sum(piece.count for piece in self.losses if piece.standing == standing)
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """The candidates of a partition, best first, and what is known of the partition."""
+
+    candidates: tuple[Candidate, ...]
+    membership: Membership
+    has_list: bool
+    """Whether a list of acknowledged records was given."""
+
+
+def rank(logs: Sequence[CopyLog], membership: Membership, acked: Sequence[Whereabouts] | None = None) -> Ranking:
+    """Rank the copies with these logs, which were read. `acked` says where the acknowledged records are."""
+    ranked = sorted(logs, key=lambda log: (-_last_epoch(log), -log.end, log.broker not in membership.complete))
+    pieces = _pieces(logs, membership)
+    best = ranked[0]
+    lacked_by_the_best = [piece for piece in pieces if best.broker not in piece.holders and piece.last >= best.start]
+    candidates = []
+    for log in ranked:
+        lacked = [piece for piece in pieces if log.broker not in piece.holders]
+        losses = _joined(piece for piece in lacked if piece.last >= log.start)
+        candidates.append(
+            Candidate(
+                log,
+                losses,
+                more=_joined(piece for piece in lacked_by_the_best if log.broker in piece.holders),
+                fewer=tuple(piece for piece in losses if best.broker in piece.holders),
+                truncations=tuple(_truncations(log, logs)),
+                deleted=log.start if any(piece.last < log.start for piece in lacked) else None,
+                acked_lost=None if acked is None else tuple(_acked_lost(log, acked)),
+                acked_unknown=sum(log.broker in where.unknown for where in acked or ()),
+            )
+        )
+    return Ranking(tuple(candidates), membership, acked is not None)
+
+
+def _last_epoch(log: CopyLog) -> int:
+    return -1 if log.last_epoch is None else log.last_epoch
+
+
+def _acked_lost(log: CopyLog, acked: Iterable[Whereabouts]) -> Iterable[int]:
+    for where in acked:
+        if where.holders and log.broker in where.lack:
+            yield where.record.offset
+
+
+# ------------------------------------------------------------------------------------------------------ which records
+
+
+def _pieces(logs: Sequence[CopyLog], membership: Membership) -> list[Piece]:
+    """All records of the copies, in the order of their offsets and epochs. The pieces are cut wherever the holders or
+    the standing may change: at the limits of epochs and logs, and at the high watermarks."""
+    spans = {log.broker: _spans(log) for log in logs}
+    cuts = {limit for those in spans.values() for span in those for limit in (span.first, span.last + 1)}
+    cuts |= {start for log in logs for _, start in leader_epochs(log)}
+    cuts |= {limit for log in logs for limit in (log.start, log.end, log.copy.high_watermark or 0)}
+    places = sorted(cuts)
+    holders: dict[tuple[int, int, int], list[str]] = {}
+    for broker, those in spans.items():
+        for span in those:
+            inside = places[bisect_left(places, span.first) : bisect_left(places, span.last + 1) + 1]
+            for first, after in pairwise(inside):
+                holders.setdefault((first, span.epoch, after - 1), []).append(broker)
+    high_watermarks = {log.broker: log.copy.high_watermark or 0 for log in logs}
+    pieces = [
+        Piece(epoch, first, last, tuple(brokers), Standing.COMMITTED if is_committed else Standing.PERHAPS)
+        for (first, epoch, last), brokers in sorted(holders.items())
+        for is_committed in [any(first < high_watermarks[broker] for broker in brokers)]
+    ]
+    committed = [piece for piece in pieces if piece.standing is Standing.COMMITTED]
+    complete = [log for log in logs if log.broker in membership.complete and _has(log, committed)]
+    standings = _Standings(logs, complete)
+    return [
+        piece if piece.standing is Standing.COMMITTED else replace(piece, standing=standings.of(piece))
+        for piece in pieces
+    ]
+
+
+def _has(log: CopyLog, pieces: Iterable[Piece]) -> bool:
+    """Whether a log has all these records, except those that it has deleted, and was read to its end."""
+    has_all = all(log.broker in piece.holders or piece.last < log.start for piece in pieces)
+    return log.is_whole and log.end >= (log.copy.high_watermark or 0) and has_all
+
+
+def _spans(log: CopyLog) -> list[EpochRun]:
+    """The offsets of a log with their leader epochs. Below the offset to which it may be compacted, they come from the
+    leader epochs, because compaction removes batches; above, from the batches."""
+    cleaned = min(log.copy.cleaned, log.end)
+    entries = [*leader_epochs(log), (NEW_EPOCH, cleaned)]
+    spans = [EpochRun(epoch, start, min(after, cleaned) - 1) for (epoch, start), (_, after) in pairwise(entries)]
+    spans += [EpochRun(run.epoch, max(run.first, cleaned), run.last) for run in log.runs]
+    clipped = (EpochRun(span.epoch, max(span.first, log.start), span.last) for span in spans)
+    return [span for span in clipped if span.first <= span.last]
+
+
+class _Standings:
+    """Decides what is known of records that are above the high watermarks of all their holders. `complete`: the logs
+    that have every committed record."""
+
+    def __init__(self, logs: Sequence[CopyLog], complete: Sequence[CopyLog]) -> None:
+        self._complete = complete
+        leaders = sorted({entry for log in logs for entry in leader_epochs(log)})
+        self._epochs = [epoch for epoch, _ in leaders]
+        self._least_starts = [start for _, start in leaders]
+        """For each leader, the least start offset of this leader and the later ones."""
+        for place in range(len(leaders) - 2, -1, -1):
+            self._least_starts[place] = min(self._least_starts[place : place + 2])
+
+    def of(self, piece: Piece) -> Standing:
+        """The standing of a piece of such records."""
+        later = bisect_left(self._epochs, piece.epoch + 1)
+        if later < len(self._epochs) and self._least_starts[later] <= piece.first:
+            return Standing.REPLACED
+        if any(log.broker not in piece.holders and log.start <= piece.first for log in self._complete):
+            return Standing.UNCOMMITTED
+        return Standing.PERHAPS
+
+
+def _joined(pieces: Iterable[Piece]) -> tuple[Piece, ...]:
+    """The pieces, joined where one goes on as another."""
+    joined: list[Piece] = []
+    for piece in sorted(pieces, key=lambda piece: (piece.epoch, piece.first)):
+        before = joined[-1] if joined else piece
+        if (before.last + 1, before.epoch, before.holders, before.standing) == (
+            piece.first,
+            piece.epoch,
+            piece.holders,
+            piece.standing,
+        ):
+            joined[-1] = replace(before, last=piece.last)
+        else:
+            joined.append(piece)
+    return tuple(sorted(joined, key=lambda piece: (piece.first, piece.epoch)))
+
+
+# -------------------------------------------------------------------------------------------------------- truncations
+
+
+def _truncations(leader: CopyLog, logs: Sequence[CopyLog]) -> Iterable[Truncation]:
+    for log in logs:
+        offset = log.end if log is leader else truncation_offset(leader, log)
+        removed = log.end - max(offset, log.start)
+        if removed:
+            yield Truncation(log.broker, offset, removed)
+
+
+def truncation_offset(leader: CopyLog, follower: CopyLog) -> int:
+    """The offset from which on `follower` removes its records when it first follows `leader`; its log end offset if it
+    removes none. Kafka: ReplicaManager.readFromLog, AbstractFetcherThread.getOffsetTruncationState."""
+    theirs, own, end = _cache(leader), _cache(follower), follower.end
+    theirs.assign(NEW_EPOCH, leader.end)
+    if not own.entries:  # it cannot ask where the logs diverge
+        end = min(end, max(follower.start, follower.copy.high_watermark or 0), leader.end)
+    while own.entries and end >= leader.start:
+        epoch = own.latest_epoch
+        answer = theirs.end_offset_for(epoch, leader.end)
+        if answer.leader_epoch == epoch and answer.end_offset >= end:
+            return end
+        agreed = own.end_offset_for(answer.leader_epoch, end)
+        if agreed.leader_epoch == answer.leader_epoch:
+            end = min(end, agreed.end_offset, answer.end_offset)
+        else:
+            end = min(end, agreed.end_offset)
+        own.truncate_from_end(end)
+    return end if end >= leader.start else min(end, follower.start)  # below the leader's log start: it starts anew
+
+
+def _cache(log: CopyLog) -> LeaderEpochFileCache:
+    """The leader epochs of a log, as a broker that starts has them in memory. Kafka: UnifiedLog.apply."""
+    entries = [EpochEntry(epoch, start) for epoch, start in leader_epochs(log)]
+    cache = LeaderEpochFileCache(entries, generation(NEWEST_PROTOCOL), None)
+    cache.truncate_from_end(log.end)
+    if cache.starts_below(log.start):
+        cache.truncate_from_start(log.start)
+    return cache

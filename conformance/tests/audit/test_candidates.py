@@ -1,0 +1,296 @@
+"""The ranking of candidates for an election: the report, what the options change, and what cannot be known."""
+
+from __future__ import annotations
+
+import pytest
+
+from conformance.tests.audit.building import batch, batches, broker
+from conformance.tests.audit.running import audit
+from isrcheck.commands.exit_codes import DONE, UNDECIDED, USAGE, VIOLATED
+
+
+@pytest.fixture
+def incident(tmp_path, monkeypatch):
+    """Broker 1 wrote in epoch 1 what nobody copied; broker 2 led in epoch 2; broker 3 was slow."""
+    monkeypatch.chdir(tmp_path)
+    broker(tmp_path / "broker1", batches(0, 0, 0, 0, 1, 1), high_watermark=4, epochs=[(0, 0), (1, 4)])
+    broker(tmp_path / "broker2", batches(0, 0, 0, 0, 2), high_watermark=4, epochs=[(0, 0), (2, 4)])
+    broker(tmp_path / "broker3", batches(0, 0, 0), high_watermark=3)
+    (tmp_path / "acked.txt").write_text("2 m2\n4 m4\n5 m5\n", encoding="utf-8")
+    return ["broker1", "broker2", "broker3"]
+
+
+@pytest.fixture
+def ask(capsys):
+    """Return the lines about the candidates, and the exit code."""
+
+    def run(*words):
+        told = audit(capsys, *words, "--candidates")
+        text = told.out.partition("\n\n")[2].partition("\n\n")[0]
+        return text.splitlines(), told.code
+
+    return run
+
+
+REPLACED = "replaced: a later leader began without them: acknowledged only if its election was unclean"
+COMMITTED = "committed: below the high watermark of a broker that has them"
+PERHAPS = "perhaps acknowledged: above the high watermark on the disk of every broker that has them"
+UNCOMMITTED = "not committed: a broker of the ISR or ELR lacks them"
+WAIT = "  committed or perhaps acknowledged: if it can come back, wait for "
+OTHERS = "not known: whether the partition has other replicas, and what they have; --replicas names them"
+MEMBERS = (
+    "not known: which brokers were in the ISR or ELR, and so have every committed record; --isr and --elr name them"
+)
+LAG = (
+    "not known: whether the records that are perhaps acknowledged were acknowledged: a high watermark on disk lags by"
+    " up to 5 s; "
+)
+
+
+def elect(leader: str) -> str:
+    return (
+        f"advice: if nobody else can come back, elect {leader}. An unclean election takes the first live replica of the"
+        f" assignment: keep the other replicas down until {leader.partition(' ')[0]} leads"
+    )
+
+
+def test_the_report(ask, incident):
+    assert ask(*incident) == (
+        [
+            "t-0: candidates, the best first (newest leader epoch, then longest log), and what each loses:",
+            "  broker   last epoch  log end  high watermark  committed  perhaps acknowledged  replaced  not committed",
+            "  broker2           2        5               4          0                     0         2              0",
+            "  broker1           1        6               4          0                     1         0              0",
+            "  broker3           0        3               3          1                     1         2              0",
+            "broker2 loses 2 records:",
+            f"  offsets 4 to 5 of epoch 1, on broker1: {REPLACED}",
+            "  broker1 truncates its log at offset 4: it removes 2 records",
+            "broker1 loses 1 record:",
+            f"  offset 4 of epoch 2, on broker2: {PERHAPS}",
+            "  broker2 truncates its log at offset 4: it removes 1 record",
+            "  against broker2: 1 record fewer, 2 more (offsets 4 to 5 of epoch 1)",
+            f"{WAIT}broker2, which has 1 of these",
+            "broker3 loses 4 records:",
+            f"  offset 3 of epoch 0, on broker1 and broker2: {COMMITTED}",
+            f"  offsets 4 to 5 of epoch 1, on broker1: {REPLACED}",
+            f"  offset 4 of epoch 2, on broker2: {PERHAPS}",
+            "  broker1 truncates its log at offset 3: it removes 3 records",
+            "  broker2 truncates its log at offset 3: it removes 2 records",
+            "  against broker2: 2 records fewer, 0 more",
+            f"{WAIT}broker2, which has 2 of these; or for broker1, which has 1 of these",
+            elect("broker2"),
+            OTHERS,
+            MEMBERS,
+            f"{LAG}--acked tells it",
+        ],
+        UNDECIDED,
+    )
+
+
+def told(lines, word):
+    return [line for line in lines if line.startswith(word)]
+
+
+def test_the_audit_stays_as_it_is(capsys, incident):
+    plain, ranked = audit(capsys, *incident), audit(capsys, *incident, "--candidates")
+    begin, end = ranked.out.index("\n\n"), ranked.out.rindex("\n\nread: ")
+    assert (plain.code, plain.out) == (ranked.code, ranked.out[:begin] + ranked.out[end:])
+    assert "election" not in audit(capsys, *incident, "--json").json["partitions"][0]
+
+
+def test_a_member_of_the_isr_leads_cleanly(ask, incident):
+    lines, code = ask(*incident, "--isr", "broker2", "--replicas", "broker1,broker2,broker3")
+    assert told(lines, "advice") == [
+        "advice: start broker2: it was in the ISR, so Kafka elects it and loses nothing committed"
+    ]
+    assert told(lines, "not known") == [f"{LAG}--acked tells it"]
+    assert code == DONE
+    lines, _ = ask(*incident, "--elr", "broker1", "--replicas", "broker1,broker2,broker3")
+    assert told(lines, "advice") == [
+        "advice: start broker1: it was in the ELR, so Kafka elects it and loses nothing committed"
+    ]
+    assert f"  offset 4 of epoch 2, on broker2: {UNCOMMITTED}" in lines
+    assert told(lines, "not known") == []
+
+
+def test_a_member_of_the_isr_without_committed_records_proves_nothing(ask, incident):
+    lines, code = ask(*incident, "--isr", "broker3", "--replicas", "broker1,broker2,broker3")
+    assert told(lines, "advice") == [
+        "advice: broker3 was in the ISR, yet lacks 1 committed record: did its disk lose them? Kafka may elect it when"
+        " it starts: keep it down until another broker leads",
+        elect("broker2"),
+    ]
+    assert f"  offset 4 of epoch 2, on broker2: {PERHAPS}" in lines
+    assert code == VIOLATED
+
+
+def test_a_broker_without_a_folder_is_named(ask, incident):
+    lines, _ = ask(*incident, "--replicas", "broker4,broker1,broker2,broker3,broker5", "--elr", "broker4")
+    assert told(lines, "advice") == [
+        "advice: wait for broker4, if it can come back: it was in the ELR, so it has every committed record unless its"
+        " disk lost some",
+        elect("broker2"),
+    ]
+    assert told(lines, "not known") == [
+        "not known: what broker4 has: its folder was not given",
+        "not known: what broker5 has: its folder was not given",
+        f"{LAG}--acked tells it",
+    ]
+
+
+def test_a_list_counts_what_each_candidate_loses(ask, incident):
+    lines, _ = ask(*incident, "--acked", "acked.txt")
+    assert [line.split()[-1] for line in lines[1:5]] == ["listed", "1", "0", "2"]
+    assert told(lines, "  listed") == [
+        "  listed as acknowledged: offsets 5",
+        "  listed as acknowledged: offsets 4, 5",
+    ]
+    assert told(lines, "advice") == [
+        elect("broker2"),
+        "advice: broker1 loses fewer of the listed records (0 instead of 1)",
+    ]
+    assert told(lines, "not known")[-1] == f"{LAG}the list tells it only of what it lists"
+
+
+def test_an_earlier_unclean_election_is_a_choice(ask, tmp_path, monkeypatch):
+    """Broker 2 was elected without committed records of broker 1: the newest epoch does not lose the least."""
+    monkeypatch.chdir(tmp_path)
+    broker(tmp_path / "broker1", batches(0, 0, 0, 0), high_watermark=4)
+    broker(tmp_path / "broker2", batches(0, 0, 1), high_watermark=3, epochs=[(0, 0), (1, 2)])
+    broker(tmp_path / "broker3", batches(0, 0, 1), high_watermark=3, epochs=[(0, 0), (1, 2)])
+    lines, code = ask("broker1", "broker2", "broker3")
+    assert [line.split()[:5] for line in lines[2:5]] == [
+        ["broker2", "1", "3", "3", "2"],
+        ["broker3", "1", "3", "3", "2"],
+        ["broker1", "0", "4", "4", "1"],
+    ]
+    assert told(lines, "advice") == [
+        elect("broker2 (or broker3: the same log)"),
+        "advice: broker1 loses fewer committed records (1 instead of 2), but also what later leaders wrote: an earlier"
+        " election was unclean, and you have to choose",
+    ]
+    assert code == VIOLATED
+
+
+def test_committed_records_that_no_copy_has(ask, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    broker(tmp_path / "broker1", batches(0, 0), high_watermark=4)
+    lines, _ = ask("broker1")
+    assert lines[3:6] == [
+        "broker1 has all that a copy has",
+        "advice: no copy has offsets 2 to 3, which were committed (high watermark 4 of broker1): only a replica without"
+        " a folder here can have them",
+        elect("broker1"),
+    ]
+
+
+def test_what_one_copy_has_deleted_is_no_loss(ask, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    broker(tmp_path / "broker1", batches(0, 0, 0, 0), high_watermark=4, log_start=3)
+    broker(tmp_path / "broker2", batches(0, 0), high_watermark=2)
+    lines, _ = ask("broker1", "broker2")
+    assert lines[4:11] == [
+        "broker1 has all that a copy has",
+        "  broker2 truncates its log at offset 0: it removes 2 records",
+        "  the others delete what they have below its log start offset 3",
+        "broker2 loses 1 record:",
+        f"  offset 3 of epoch 0, on broker1: {COMMITTED}",
+        "  broker1 truncates its log at offset 2: it removes 1 record",
+        "  against broker1: 1 record fewer, 0 more",
+    ]
+
+
+def test_compaction_is_no_loss(ask, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    epochs = [(0, 0), (1, 1), (2, 3)]
+    broker(tmp_path / "broker1", batches(0, 1, 1, 2), high_watermark=4, epochs=epochs)
+    compacted = [batch(0, ["m0"]), batch(3, ["m3"], 2)]
+    broker(tmp_path / "broker2", compacted, high_watermark=4, epochs=epochs, cleaned=3)
+    lines, _ = ask("broker1", "broker2")
+    assert lines[4:6] == ["broker1 has all that a copy has", "broker2 has all that a copy has"]
+
+
+def test_what_was_not_read_is_not_known(ask, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    broker(tmp_path / "broker1", batches(0, 0, 0), high_watermark=None, epochs=None)
+    damaged = bytearray(b"".join(batches(0, 0, 0)))
+    damaged[100] ^= 1
+    broker(tmp_path / "broker2", [bytes(damaged)], high_watermark=3)
+    (tmp_path / "acked.txt").write_text("2 m2\n", encoding="utf-8")
+    lines, code = ask("broker1", "broker2", "--acked", "acked.txt", "--isr", "broker2", "--replicas", "broker1,broker2")
+    assert told(lines, "not known") == [
+        f"{LAG}the list tells it only of what it lists",
+        "not known: which records of broker1 are committed: it has no high watermark on disk",
+        "not known: the leader epochs of broker1: its checkpoint is missing, and its batches stand in for it",
+        "not known: what broker2 has from offset 1 on, which was not read: it may lose less, or hold more",
+        "not known: whether broker2 has 1 listed record: what is there was not read, or compacted",
+    ]
+    assert lines[3].split() == ["broker2", "0", "at", "least", "1", "3", "0", "2", "0", "0", "0"]
+    assert code == USAGE
+
+
+def test_the_object(capsys, incident):
+    (partition,) = audit(capsys, *incident, "--candidates", "--json", "--acked", "acked.txt").json["partitions"]
+    assert list(partition["election"]) == ["candidates", "advice", "not_known"]
+    assert partition["election"]["candidates"][1] == {
+        "broker": "broker1",
+        "losses": [
+            {
+                "first_offset": 4,
+                "last_offset": 4,
+                "epoch": 2,
+                "brokers": ["broker2"],
+                "standing": "perhaps acknowledged",
+            }
+        ],
+        "fewer_than_the_best": [
+            {
+                "first_offset": 4,
+                "last_offset": 4,
+                "epoch": 2,
+                "brokers": ["broker2"],
+                "standing": "perhaps acknowledged",
+            }
+        ],
+        "more_than_the_best": [
+            {"first_offset": 4, "last_offset": 5, "epoch": 1, "brokers": ["broker1"], "standing": "replaced"}
+        ],
+        "truncations": [{"broker": "broker2", "offset": 4, "removed": 1}],
+        "deleted_below": None,
+        "acknowledged_lost": [],
+        "acknowledged_unknown": 0,
+    }
+    assert f"advice: {partition['election']['advice'][0]}" == elect("broker2")
+
+
+def test_many_ranges_are_counted(ask, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    broker(tmp_path / "broker1", batches(*range(12)), high_watermark=12, epochs=[(epoch, epoch) for epoch in range(12)])
+    broker(tmp_path / "broker2", [], high_watermark=0, epochs=[])
+    lines, _ = ask("broker1", "broker2")
+    assert lines[5] == "broker2 loses 12 records:"
+    assert lines[16] == "  and 2 more ranges, which --json lists"
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (["--elr", "broker1"], "--elr is read only with --candidates; add --candidates"),
+        (["--replicas", "broker1"], "--replicas is read only with --candidates; add --candidates"),
+        (
+            ["--candidates", "--elr", "broker9"],
+            "--elr broker9: 'broker9' is no broker; the brokers are: broker1, broker2, broker3",
+        ),
+        (
+            ["--candidates", "--replicas", "broker1,broker4", "--isr", "broker9"],
+            "--isr broker9: 'broker9' is no broker; the brokers are: broker1, broker2, broker3, broker4",
+        ),
+        (
+            ["--candidates", "--replicas", "broker1,,broker4"],
+            "--replicas broker1,,broker4: '' is no broker; the brokers are: broker1, broker2, broker3",
+        ),
+        (["--candidates", "--elr", "u-0=broker1"], "u-0=broker1: no log folder has the partition u-0"),
+    ],
+)
+def test_words_that_make_no_sense(capsys, incident, words, line):
+    assert audit(capsys, *incident, *words) == (USAGE, "", f"conform: {line}\n")
