@@ -123,7 +123,9 @@ def test_ctrl_c_ends_it_cleanly():
         running.stdin.write("sense\ncrash 7\n")
         running.stdin.flush()
         assert running.stdout.readline() == (
-            "nonsense: no such command; the commands are: crash N, restart N, freeze N, thaw N, elect N, lose answer\n"
+            "nonsense: no such command; the commands are: crash N, stop N, restart N, freeze N, thaw N, elect N,"
+            " min-isr N, reassign N N ..., lose answer, deny or allow one of: Describe Topic, Describe Cluster,"
+            " DescribeConfigs Topic, DescribeConfigs Cluster\n"
         )
         assert running.stdout.readline() == "there is no broker 7; the brokers are [0, 1, 2]\n"
         running.send_signal(signal.SIGINT)

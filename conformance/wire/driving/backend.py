@@ -179,13 +179,14 @@ class Backend:
         self.pump = pump
         self.topic = topic
         self.tell = tell
-        self.around = around or Surroundings(configuration=configured(cluster.settings, cluster.switches))
+        self.around = around or Surroundings()
+        self._made = self.around.configuration or configured(cluster.settings, cluster.switches)
         self.addresses: Mapping[int, tuple[str, int]] = {}
         self.transactions: Transactions = cluster.coordinator
         """The coordinator of the transactions of the clients."""
         self.denied: set[Permission] = set()
         """What the clients are not allowed."""
-        self.further = FurtherTopics(topic, self.around, cluster.brokers, cluster.switches)
+        self.further = FurtherTopics(topic, self.around, self._made, cluster.brokers, cluster.switches)
         """The topics without records."""
         self._processes = {each: cluster.process_of(each) for each in cluster.brokers}
         self._stopped_cleanly: dict[int, bool] = {}
@@ -234,7 +235,7 @@ class Backend:
 
     def configuration(self) -> Configuration:
         """The settings that somebody has made until now."""
-        made = self.around.configuration
+        made = self._made
         if not self.cluster.has_kraft:
             return made
         now = self.cluster.metadata_log()[-1].min_insync_replicas

@@ -9,7 +9,7 @@ the same replicas and settings always have the same state, which is kept once.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from isrcheck.conformance.cluster.configuration.protocol import Switches
@@ -45,8 +45,8 @@ class Surroundings:
     """The partitions of each further topic."""
     racks: int = 0
     """The number of racks; broker N is in rack N modulo this number. 0: no broker has a rack."""
-    configuration: Configuration = field(default_factory=Configuration)
-    """The settings that somebody has made."""
+    configuration: Configuration | None = None
+    """The settings that an operator has made; None: those of the cluster (`configured`)."""
 
     def rack(self, broker: int) -> str | None:
         """The rack of a broker."""
@@ -60,12 +60,14 @@ Alike = tuple[tuple[int, ...], int, bool]
 class FurtherTopics:
     """The topics without records. Partition P of topic T has its replicas on brokers T + P, T + P + 1, ..."""
 
-    def __init__(self, name: str, around: Surroundings, brokers: Iterable[int], switches: Switches) -> None:
+    def __init__(
+        self, name: str, around: Surroundings, made: Configuration, brokers: Iterable[int], switches: Switches
+    ) -> None:
         """`name`: the name of the topic with records; the further topics are called `name`-1, `name`-2, ..."""
         width = len(str(around.topics))
         self._numbers = {f"{name}-{number:0{width}}": number for number in range(1, around.topics + 1)}
         self._partitions = around.partitions
-        self._configuration = around.configuration
+        self._configuration = made
         self._brokers = tuple(brokers)
         self._active = frozenset(self._brokers)
         # A controller with ZooKeeper, too, begins an epoch when it takes a dead broker out of the ISR.
