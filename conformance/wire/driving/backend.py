@@ -188,17 +188,14 @@ class Backend:
         """What the clients are not allowed."""
         self.further = FurtherTopics(topic, self.around, self._made, cluster.brokers, cluster.switches)
         """The topics without records."""
+        self.topics: Mapping[str, int] = {topic: 1, **self.further.partitions}
+        """All topics, each with the number of its partitions."""
         self._processes = {each: cluster.process_of(each) for each in cluster.brokers}
         self._stopped_cleanly: dict[int, bool] = {}
         self._distrusted: set[int] = set()
         self._stored = 0
 
     # What the cluster tells administrators
-
-    @property
-    def topics(self) -> Mapping[str, int]:
-        """All topics, each with the number of its partitions."""
-        return {self.topic: 1, **self.further.partitions}
 
     def live(self) -> list[int]:
         """The numbers of the brokers that run, in order."""

@@ -51,6 +51,7 @@ class Faults:
             self._tell(str(error))
         else:
             self._pump.run()
+            self._backend.follow()
 
     def _obey(self, words: list[str]) -> None:
         if words == LOSE.split():

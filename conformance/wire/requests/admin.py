@@ -7,7 +7,7 @@ quorum (`CONTROLLERS`). No request changes anything: AlterConfigs and its like a
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from functools import cache
 from typing import Any
 
 from kio.schema.errors import ErrorCode
@@ -71,11 +71,15 @@ async def describe_cluster(backend: Backend, broker: int, request: Request) -> A
 
 async def describe_configs(backend: Backend, broker: int, request: Request) -> Any:
     """Answer with the settings of topics, of this broker, or of the cluster (a broker without a name)."""
+
+    @cache
+    def shown(entries: tuple[Entry, ...], wanted: tuple[str, ...]) -> tuple[Any, ...]:
+        """These of the entries, as parts of the response: many topics have the same entries."""
+        return tuple(_setting(request, each) for each in entries if not wanted or each.name in wanted)
+
     results = []
     for resource in request.body.resources:
         code, message, entries = _settings(backend, broker, resource.resource_type, resource.resource_name)
-        wanted = resource.configuration_keys
-        configs = tuple(_setting(request, each) for each in entries if not wanted or each.name in wanted)
         results.append(
             request.make(
                 "DescribeConfigsResult",
@@ -83,13 +87,13 @@ async def describe_configs(backend: Backend, broker: int, request: Request) -> A
                 error_message=message,
                 resource_type=resource.resource_type,
                 resource_name=resource.resource_name,
-                configs=configs,
+                configs=shown(entries, resource.configuration_keys or ()),
             )
         )
     return request.make("DescribeConfigsResponse", results=tuple(results))
 
 
-def _settings(backend: Backend, broker: int, kind: int, name: str) -> tuple[ErrorCode, str | None, Iterable[Entry]]:
+def _settings(backend: Backend, broker: int, kind: int, name: str) -> tuple[ErrorCode, str | None, tuple[Entry, ...]]:
     """The settings of a resource; or an error, its message, and no settings."""
     made, has_kraft = backend.configuration(), backend.cluster.has_kraft
     if kind == TOPIC_RESOURCE:
