@@ -74,7 +74,7 @@ def running(
     """A server with three brokers; the controller notices at once that one is down."""
     lines: list[str] = []
     cluster = Cluster(protocol, start, Settings(**settings), bug)
-    pump = Pump(cluster, lines.append, session_timeout)
+    pump = Pump(cluster, lines.append, session_timeout, unclean=cluster.settings.unclean_leader_election_enable)
     backend = Backend(cluster, pump, TOPIC, lines.append, around)
     faults = Faults(cluster, pump, backend, lines.append)
 

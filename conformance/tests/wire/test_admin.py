@@ -12,8 +12,8 @@ from kio.static.constants import EntityType
 from conformance.tests.wire.asking import ask
 from conformance.tests.wire.serving import SECONDS, TOPIC, producer, read, running, send, until
 from isrcheck.conformance.cluster.configuration.protocol import GENERATIONS
-from isrcheck.conformance.cluster.configuration.settings import Start
-from isrcheck.conformance.wire.driving.configuration import LONGEST, Configuration, Source
+from isrcheck.conformance.cluster.configuration.settings import Settings, Start
+from isrcheck.conformance.wire.driving.configuration import LONGEST, Configuration, Source, configured, with_settings
 from isrcheck.conformance.wire.driving.topics import Surroundings
 from isrcheck.conformance.wire.format.protocol import Api
 
@@ -199,7 +199,7 @@ def test_eligible_leader_replicas_and_the_last_known_leader():
             (TOPIC, 0): (-1, (), (1, 2), (1,), (1, 2)),
             further: (-1, (), (1, 2), (1,), (1, 2)),
         }
-        server.do("restart 2")  # after a crash, so that it is not eligible any more
+        server.do("restart 2")  # after a crash, so that it is no longer eligible
         until(lambda: 2 in server.call(server.server.backend.active))
         assert states(server, 0) == {
             (TOPIC, 0): (-1, (), (1,), (1,), (1,)),
@@ -217,6 +217,15 @@ def test_a_controlled_shutdown_keeps_a_broker_eligible():
         server.do("restart 2")
         until(lambda: states(server, 0)[TOPIC, 0] == (0, (0, 1, 2), (), (), ()))
         assert states(server, 0)[f"{TOPIC}-1", 0] == (1, (0, 1, 2), (), (), ())
+
+
+@pytest.mark.sampled
+def test_an_unclean_election_takes_an_active_broker():
+    around = Surroundings(topics=1, partitions=1)
+    with running("4.0", around=around, unclean_leader_election_enable=True) as server:
+        server.do("crash 2", "crash 0", "crash 1", "restart 2")
+        until(lambda: states(server, 2)[TOPIC, 0][0] == 2)
+        assert states(server, 2)[f"{TOPIC}-1", 0] == (2, (2,), (), (), (1, 0))
 
 
 def test_without_elr_the_last_member_stays_in_the_isr():
@@ -356,6 +365,15 @@ def test_a_setting_names_every_layer_in_which_it_is_made():
         )
         _, of_cluster = settings_of(server, 0, BROKER_RESOURCE, "")
         assert {name: each.value for name, each in of_cluster.items()} == {minimum: "3", flush: "5"}
+
+
+def test_settings_made_with_config_come_on_top_of_those_of_the_cluster():
+    texts = ["cluster:min.insync.replicas=3", "topic:a:min.insync.replicas=1", "broker:1:log.segment.bytes=9"]
+    without_elr, with_elr = (configured(Settings(), GENERATIONS[name]) for name in ("4.0", "4.1"))
+    assert (without_elr.cluster, with_elr.cluster) == ({}, {"min.insync.replicas": "2"})
+    made = with_settings(with_elr, texts)
+    assert [made.value(each, "min.insync.replicas") for each in ("a", "b")] == ["1", "3"]
+    assert (made.static, made.broker) == ({"min.insync.replicas": "2"}, {1: {"log.segment.bytes": "9"}})
 
 
 def test_only_the_settings_asked_for_come_and_synonyms_only_if_asked_for():
