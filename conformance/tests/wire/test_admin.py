@@ -220,6 +220,25 @@ def test_a_controlled_shutdown_keeps_a_broker_eligible():
 
 
 @pytest.mark.sampled
+def test_a_broker_that_stopped_cleanly_leads_when_it_returns():
+    with running("4.1", around=Surroundings(topics=1, partitions=1)) as server:
+        server.do("crash 0", "stop 2")
+        until(lambda: server.call(lambda: server.server.backend.cluster.process_of(2)) == 0)
+        server.do("crash 1", "restart 2")
+        until(lambda: states(server, 2)[TOPIC, 0] == (2, (2,), (1,), (), (0, 1)))
+        assert states(server, 2)[f"{TOPIC}-1", 0] == (2, (2,), (1,), (), (1, 0))
+
+
+def test_a_broker_restarts_only_after_its_session():
+    with running("4.1", session_timeout=10**9) as server:
+        server.do("crash 2", "restart 2")
+        assert server.lines == [
+            "crash 2",
+            "restart 2: the session of its earlier process lasts; try again in 9 s at most",
+        ]
+
+
+@pytest.mark.sampled
 def test_an_unclean_election_takes_an_active_broker():
     around = Surroundings(topics=1, partitions=1)
     with running("4.0", around=around, unclean_leader_election_enable=True) as server:
@@ -234,6 +253,7 @@ def test_without_elr_the_last_member_stays_in_the_isr():
         topics = admin(server).list_topics(timeout=SECONDS).topics
         for name in (TOPIC, f"{TOPIC}-1"):
             assert (topics[name].partitions[0].leader, topics[name].partitions[0].isrs) == (0, [0])
+        assert server.call(lambda: [server.server.backend.partition(each, 0).leader_epoch for each in topics]) == [2, 2]
         server.do("restart 2", "crash 0")
         partition = admin(server).list_topics(f"{TOPIC}-1", timeout=SECONDS).topics[f"{TOPIC}-1"].partitions[0]
         assert (partition.leader, partition.isrs) == (2, [2])
@@ -242,7 +262,7 @@ def test_without_elr_the_last_member_stays_in_the_isr():
 def test_topic_partitions_come_in_pages():
     with running("4.1", around=Surroundings(topics=2, partitions=3)) as server:
         pages, cursor = [], None
-        while True:
+        for _ in range(9):  # more than there are pages
             topics, cursor = partitions_of(server, limit=2, cursor=cursor)
             pages.append([(topic.name, each.partition_index) for topic in topics for each in topic.partitions])
             if cursor is None:
