@@ -314,6 +314,12 @@ def test_a_reassignment_lasts_until_the_added_replica_is_in_sync():
         assert partitions_of(server)[0][0].partitions[0].replica_nodes == (0, 1, 3)
 
 
+@pytest.mark.sampled
+def test_ten_thousand_topics_are_listed_in_time():
+    with running("4.1", around=Surroundings(topics=10_000, partitions=1)) as server:
+        assert len(admin(server).list_topics(timeout=3 * SECONDS).topics) == 10_001
+
+
 # -------------------------------------------------------------------------------------------------------------- quorum
 
 
@@ -411,7 +417,8 @@ def test_a_broker_describes_only_itself():
 
 def test_a_changed_minimum_is_a_setting_of_the_topic():
     with running("4.1") as server:
-        server.do("min-isr 3")
+        server.do("min-isr 0", "min-isr 3")
+        assert server.lines == ["min-isr 0: min.insync.replicas is at least 1", "min-isr 3"]
         _, found = settings_of(server, 0, TOPIC_RESOURCE, TOPIC, "min.insync.replicas")
         setting = found["min.insync.replicas"]
         assert (setting.value, setting.config_source) == ("3", Source.TOPIC)

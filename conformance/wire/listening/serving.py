@@ -37,7 +37,7 @@ class Faults:
             "freeze": cluster.freeze,
             "thaw": cluster.thaw,
             "elect": self._elect,
-            "min-isr": cluster.change_min_insync_replicas,
+            "min-isr": self._change_minimum,
         }
 
     def obey(self, line: str) -> None:
@@ -77,6 +77,12 @@ class Faults:
         if self._cluster.has_kraft and not self._cluster.process_of(broker) and not self._cluster.may_register(broker):
             raise ClusterError(f"restart {broker}: the session of its earlier process lasts; try again in 9 s at most")
         self._cluster.restart(broker)
+
+    def _change_minimum(self, least: int) -> None:
+        """Set the topic's min.insync.replicas. Errors: `ClusterError` for 0, or without KRaft."""
+        if not least:
+            raise ClusterError("min-isr 0: min.insync.replicas is at least 1")
+        self._cluster.change_min_insync_replicas(least)
 
     def _elect(self, broker: int) -> None:
         """Let the controller elect `broker` as the leader; the former leader stays in the ISR if it runs."""
