@@ -1,4 +1,4 @@
-"""What a served cluster has beside its topic with records: further topics, racks, settings, and what the user may see.
+"""What a served cluster has beside its topic with records: further topics, racks, settings, permissions of clients.
 
 The partitions of further topics have no records and no fetches, so their replicas follow a rule: each replica whose
 broker is active joins the ISR at once, and a broker that is no longer active leaves the ISR at once. Who leads, the
@@ -78,8 +78,6 @@ class FurtherTopics:
             for several in self._alike.values()
             for alike in several
         }
-        self.changes = 0
-        """The number of changes of the states."""
 
     @property
     def partitions(self) -> Mapping[str, int]:
@@ -136,4 +134,3 @@ class FurtherTopics:
             ).build()
             if change is not None:
                 self._states[alike] = change
-                self.changes += 1

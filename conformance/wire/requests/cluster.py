@@ -1,8 +1,8 @@
 """Requests about the cluster: ApiVersions, Metadata, FindCoordinator.
 
-Each broker names the leader that it knows itself, so a broker that has missed an election names an old leader. The ISR
-is the controller's, and the live brokers are those that run, because the fact sheet on Kafka does not say how
-the metadata for clients reaches the brokers.
+For the topic with records, each broker names the leader that it knows itself, so a broker that has missed an election
+names an old leader. Everything else is the controller's: the ISR, and the live brokers, which run and (with KRaft) are
+active. The reason is that the fact sheet on Kafka does not say how the metadata for clients reaches the brokers.
 """
 
 from __future__ import annotations
