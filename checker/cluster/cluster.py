@@ -26,10 +26,10 @@ from isrcheck.checker.cluster.clients import (
     read_transactions,
 )
 from isrcheck.checker.cluster.contents import Described, DescribedTopic, Partition, listed
-from isrcheck.checker.cluster.describe import read_described
+from isrcheck.checker.cluster.formats.registry import read_files
 from isrcheck.checker.cluster.generation import Generation, format_keys, read_generation
 from isrcheck.checker.cluster.ignored import Ignored, Keys, read_ignored
-from isrcheck.checker.cluster.property_files import Layer, PropertiesError, Section, file_section
+from isrcheck.checker.cluster.property_files import Layer, PropertiesError, Section
 from isrcheck.checker.cluster.releases import UNRELEASED, Role, Version
 from isrcheck.checker.cluster.settings import (
     OF_BROKERS,
@@ -108,17 +108,17 @@ def read_clusters(
     topic: str | None = None,
     metadata_version: str | None = None,
 ) -> Reading:
-    """Read the configuration files of a cluster, each with its role (None: the keys of the file determine the role).
-    `described` are files with the output of `--describe` (- is standard input), `topic` selects one of several topics.
+    """Read the files of a cluster, each with its role (None: the content of the file determines it; - is standard
+    input). `described` are files that are output of Kafka's tools unless they have another format that is known;
+    `topic` selects one of several topics.
     Raises PropertiesError if a file cannot be read, or if settings contradict each other."""
-    description = read_described(described, topic)
-    sections = [file_section(role, path) for role, path in files]
+    description = read_files(files, described, topic)
     alike: dict[tuple[tuple[str, str], ...], list[DescribedTopic]] = defaultdict(list)
     for described_topic in description.topics:
         alike[described_topic.settings].append(described_topic)
     versions = (kafka_version, metadata_version)
-    clusters = tuple(_cluster(sections, description, topics, versions) for topics in (alike.values() or [[]]))
-    remarks = _given_by_some(Settings([*sections, *description.sections]), clusters)
+    clusters = tuple(_cluster(description, topics, versions) for topics in (alike.values() or [[]]))
+    remarks = _given_by_some(Settings(description.sections), clusters)
     return Reading(clusters, (*description.remarks, *remarks), description.racks)
 
 
@@ -134,14 +134,13 @@ def _given_by_some(settings: Settings, clusters: Sequence[Cluster]) -> Iterator[
 
 
 def _cluster(
-    files: Sequence[Section],
     description: Described,
     topics: Sequence[DescribedTopic],
     given_versions: tuple[str | None, str | None],
 ) -> Cluster:
     """Return the `Cluster` for topics that agree in their settings; without topics, the `Cluster` of the files."""
     of_topic = [Section(Role.TOPIC, topics[0].name, topics[0].properties)] if topics else []
-    settings = Settings([*files, *of_topic, *description.sections])
+    settings = Settings([*description.sections, *of_topic])
     versions = read_versions(settings, *given_versions, description.evidence)
     generation, version_lines = read_generation(settings, versions, description.eligible_replicas)
     replication_factor = _decide(_REPLICATION_FACTOR, settings, versions)
