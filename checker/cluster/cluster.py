@@ -99,6 +99,9 @@ class Reading:
     remarks: tuple[str, ...] = ()
     racks: Mapping[int, str] = field(default_factory=dict)
     """The rack of each broker whose rack is known, by broker id."""
+    voters: Sequence[int] = ()
+    """The ids of the controllers that vote, if a file shows them."""
+    active_controller: int | None = None
 
 
 def read_clusters(
@@ -119,7 +122,13 @@ def read_clusters(
     versions = (kafka_version, metadata_version)
     clusters = tuple(_cluster(description, topics, versions) for topics in (alike.values() or [[]]))
     remarks = _given_by_some(Settings(description.sections), clusters)
-    return Reading(clusters, (*description.remarks, *remarks), description.racks)
+    return Reading(
+        clusters,
+        (*description.remarks, *remarks),
+        description.racks,
+        description.voters,
+        description.active_controller,
+    )
 
 
 def _given_by_some(settings: Settings, clusters: Sequence[Cluster]) -> Iterator[str]:
@@ -141,7 +150,7 @@ def _cluster(
     """Return the `Cluster` for topics that agree in their settings; without topics, the `Cluster` of the files."""
     of_topic = [Section(Role.TOPIC, topics[0].name, topics[0].properties)] if topics else []
     settings = Settings([*description.sections, *of_topic])
-    versions = read_versions(settings, *given_versions, description.evidence)
+    versions = read_versions(settings, *given_versions, description.evidence, description.release)
     generation, version_lines = read_generation(settings, versions, description.eligible_replicas)
     replication_factor = _decide(_REPLICATION_FACTOR, settings, versions)
     least = read_least_isr(
