@@ -197,11 +197,20 @@ def described(contents: Contents, topic: str | None = None) -> Described:
         evidence=tuple(_evidence(contents)),
         eligible_replicas=next(iter(contents.eligible_replicas), None),
         remarks=(*contents.remarks, *_remarks(contents, {name: partitions[name] for name in names})),
-        racks=contents.racks,
+        racks={**dict(_racks(contents.sections)), **contents.racks},
         release=_release(contents),
         voters=sorted(contents.voters),
         active_controller=contents.active_controller,
     )
+
+
+def _racks(sections: Sequence[Section]) -> Iterator[tuple[int, str]]:
+    """Yield the id and the rack of each broker whose file gives both."""
+    for section in sections:
+        values = {line.key: line.value.strip() for line in section.properties}
+        broker = values.get("node.id") or values.get("broker.id") or ""
+        if broker.isdecimal() and (rack := values.get("broker.rack")):
+            yield int(broker), rack
 
 
 def _release(contents: Contents) -> Setting[Version] | None:

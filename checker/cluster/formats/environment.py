@@ -14,7 +14,7 @@ from isrcheck.checker.cluster.contents import Contents
 from isrcheck.checker.cluster.formats.format import Format, Part
 from isrcheck.checker.cluster.formats.strimzi import LOST_AT_RESTART
 from isrcheck.checker.cluster.formats.tree import Tree
-from isrcheck.checker.cluster.formats.values import known, setting
+from isrcheck.checker.cluster.formats.values import known, setting, unknown
 from isrcheck.checker.cluster.property_files import Section, printable
 from isrcheck.checker.cluster.releases import Role
 
@@ -86,20 +86,38 @@ def read_variables(variables: Variables, member: str, image: Tree | None, conten
     prefix = _prefix(variables, name_of_image)
     settings = known(setting(key, value) for name, value in variables.items() if (key := key_of(name, prefix)))
     contents.sections.append(Section(Role.BROKER, member, tuple(settings)))
-    found = _IMAGE.fullmatch(name_of_image)
-    release = _RELEASE.match(found["tag"]) if found is not None and found["tag"] else None
-    if image is None or found is None or release is None:
+    if image is not None:
+        release_of_image(image, contents)
+
+
+def release_of_image(image: Tree, contents: Contents) -> None:
+    """Add the release that the tag of an image names, if it is an image of Kafka."""
+    found = _IMAGE.fullmatch(image.text or "")
+    if found is not None and found["tag"]:
+        _add_release(found["maker"], Tree(image.path, image.line, found["tag"]), contents)
+
+
+def release_of_image_tag(repository: str, tag: Tree, contents: Contents) -> None:
+    """Add the release that a tag names, if the repository is that of an image of Kafka."""
+    found = _IMAGE.fullmatch(repository)
+    if found is not None and tag.text and not unknown(tag):
+        _add_release(found["maker"], tag, contents)
+
+
+def _add_release(maker: str, tag: Tree, contents: Contents) -> None:
+    release = _RELEASE.match(tag.text or "")
+    if release is None:
         return
     version = release.group()
-    if found["maker"] == "confluentinc":
+    if maker == "confluentinc":
         version = release_of_confluent(version)
         if not version:
             contents.remarks.append(
-                f"{image.place}: the release of Kafka in the Confluent Platform {printable(release.group())} is not"
-                " known to isrcheck; give --kafka-version"
+                f"{tag.place}: the release of Kafka in the Confluent Platform {printable(release.group())} is not known"
+                " to isrcheck; give --kafka-version"
             )
             return
-    contents.releases.append((version, image.place))
+    contents.releases.append((version, tag.place))
 
 
 # --- Compose ---
@@ -213,8 +231,12 @@ def _of_env_file(part: Part) -> Variables:
 
 
 def _is_env_file(part: Part) -> bool:
-    is_upper = any((found := _VARIABLE.fullmatch(line.strip())) and found["name"].isupper() for line in part.head)
-    return part.tree is None and is_upper and is_broker(_of_env_file(part))
+    if part.tree is not None or not all(
+        _VARIABLE.fullmatch(line.strip()) or line.strip().isidentifier() for line in part.head
+    ):
+        return False
+    names = [found["name"] for line in part.head if (found := _VARIABLE.fullmatch(line.strip()))]
+    return all(name.isupper() for name in names) and is_broker(_of_env_file(part))
 
 
 def _read_env_file(part: Part, contents: Contents) -> None:

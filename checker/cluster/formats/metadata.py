@@ -141,9 +141,9 @@ def _is_quorum(part: Part) -> bool:
 def _read_quorum(part: Part, contents: Contents) -> None:
     voters, active = dict(_voters(part)), None
     for line in part.head:
-        if found := _LEADER.fullmatch(line) or _REPLICA.fullmatch(line):
-            if found.groupdict().get("status", "Leader") == "Leader":
-                active = int(found["id"])
+        found = _LEADER.fullmatch(line) or _REPLICA.fullmatch(line)
+        if found is not None and found.groupdict().get("status", "Leader") == "Leader":
+            active = int(found["id"])
     if not voters:
         raise PropertiesError(f"{part.path}: no voters are in it; give the output of kafka-metadata-quorum describe")
     if contents.voters and set(contents.voters) != set(voters):
@@ -155,8 +155,8 @@ def _read_quorum(part: Part, contents: Contents) -> None:
     if len(voters) < 3 or len(voters) % 2 == 0:
         survives = (len(voters) - 1) // 2
         contents.remarks.append(
-            f"{place}: {len(voters)} controller{'s' * (len(voters) > 1)} vote: the cluster has no active controller after"
-            f" the loss of {survives + 1}"
+            f"{place}: the controllers that vote are {len(voters)}: after the loss of {survives + 1} the cluster has no"
+            " active controller"
         )
 
 

@@ -7,20 +7,25 @@ is read by the format that recognises it. What remains is a property file; a sha
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Sized
 from pathlib import Path
 
 from isrcheck.checker.cluster.contents import Contents, Described, described, listed
 from isrcheck.checker.cluster.describe import KAFKA_TOOLS
+from isrcheck.checker.cluster.formats.ansible import ANSIBLE
+from isrcheck.checker.cluster.formats.config_maps import CONFIG_MAPS
+from isrcheck.checker.cluster.formats.confluent_operator import CONFLUENT_OPERATOR
 from isrcheck.checker.cluster.formats.environment import ENVIRONMENT
 from isrcheck.checker.cluster.formats.format import Format, Part
+from isrcheck.checker.cluster.formats.helm import HELM
 from isrcheck.checker.cluster.formats.metadata import METADATA
 from isrcheck.checker.cluster.formats.shape import is_yaml_or_json, refuse_shape
 from isrcheck.checker.cluster.formats.strimzi import STRIMZI
 from isrcheck.checker.cluster.formats.terraform import TERRAFORM
-from isrcheck.checker.cluster.formats.tree import Tree, read_trees
-from isrcheck.checker.cluster.property_files import PropertiesError, decode, printable, read_text, text_section
+from isrcheck.checker.cluster.formats.tree import Tree
+from isrcheck.checker.cluster.property_files import READERS, PropertiesError, decode, printable, read_text, text_section
 from isrcheck.checker.cluster.releases import Role
+from isrcheck.checker.cluster.settings import READ_AS_TEXT
 
 STANDARD_INPUT = Path("standard input")
 
@@ -30,6 +35,10 @@ FORMATS: Sequence[Format] = (
     *ENVIRONMENT,
     *TERRAFORM,
     *METADATA,
+    *CONFLUENT_OPERATOR,
+    *CONFIG_MAPS,
+    *ANSIBLE,
+    *HELM,
 )
 """All formats except property files, in the order in which they are asked."""
 
@@ -59,15 +68,36 @@ def _part(name: str, role: Role | None) -> Part:
 def read_part(part: Part, contents: Contents, *, is_output: bool = False) -> None:
     """Read a whole file into the contents. Raises PropertiesError if the file cannot be read, or has no known format;
     `is_output` says that a file without one is output of Kafka's tools, not a property file."""
+    before = _taken(contents)
     if (known := format_of(part)) is not None:
         known.read(part, contents)
-    elif trees := read_trees(part.path, part.text) if is_yaml_or_json(part) else ():
+    elif trees := _trees(part):
         _read_documents(part, [document for tree in trees for document in _documents(tree)], contents)
     elif is_output or part.path == STANDARD_INPUT:
         KAFKA_TOOLS.read(part, contents)
     else:
         refuse_shape(part)
         contents.sections.append(text_section(part.role, part.path, part.text))
+        return
+    if _taken(contents) == before:
+        contents.remarks.append(f"{part.path}: nothing in it counts for the answer")
+
+
+def _trees(part: Part) -> Sequence[Tree]:
+    if not is_yaml_or_json(part):
+        return ()
+    from isrcheck.checker.cluster.formats.documents import read_trees  # here, for most files need no parser of YAML
+
+    return read_trees(part.path, part.text)
+
+
+def _taken(contents: Contents) -> int:
+    """Return a number that grows with everything that is read and may count for the answer."""
+    settings = [line for section in contents.sections for line in section.properties]
+    settings += [line for lines in contents.brokers.values() for line in lines]
+    counted = sum(line.key in READERS or line.key in READ_AS_TEXT for line in settings)
+    others: Sequence[Sized] = (contents.topics, contents.partitions, contents.racks, contents.voters, contents.releases)
+    return counted + sum(len(one) for one in others) + len(contents.remarks)
 
 
 def format_of(part: Part) -> Format | None:
