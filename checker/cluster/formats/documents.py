@@ -116,7 +116,7 @@ class _Reading:
 
     def _scalar(self, event: yaml.ScalarEvent, line: int) -> Tree:
         value: str | None = event.value
-        if event.style is None and event.tag is None:
+        if not event.style and event.tag is None:
             value = _WORDS.get(event.value, event.value)
         unknown = _tagged(event.tag or "") or ("a template" if _TEMPLATE.search(event.value) else "")
         return Tree(self.path, line, value, unknown=unknown, is_block=event.style in ("|", ">"))

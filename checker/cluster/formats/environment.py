@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from isrcheck.checker.cluster.contents import Contents
+from isrcheck.checker.cluster.contents import Contents, listed
 from isrcheck.checker.cluster.formats.format import Format, Part
 from isrcheck.checker.cluster.formats.strimzi import LOST_AT_RESTART
 from isrcheck.checker.cluster.formats.tree import Tree
@@ -23,6 +23,7 @@ Variables = Mapping[str, Tree]
 
 _PREFIX = "KAFKA_"
 _PREFIX_OF_BITNAMI = "KAFKA_CFG_"
+_OF_CLIENTS = (_PREFIX, "CONNECT_", "SPRING_KAFKA_")
 _VARIABLE = re.compile(r"(?:export\s+)?(?P<name>[A-Za-z_][A-Za-z0-9_]*)=(?P<value>.*)")
 
 _NO_SETTINGS = """
@@ -140,11 +141,10 @@ def variables_of(environment: Tree) -> Variables:
             filled_in = "" if equals else "a variable of the shell that starts it"
             variables[name.strip()] = Tree(item.path, item.line, value, unknown=item.unknown or filled_in)
         elif name := item.text_at("name"):
-            source = ", ".join(item.at("valueFrom").entries)
-            value_of_item = item.at("value")
-            variables[name] = (
-                Tree(item.path, item.line, unknown=f"from {printable(source)}") if source else value_of_item
-            )
+            source, value = item.at("valueFrom"), item.at("value")
+            if source:
+                value = Tree(item.path, source.line, unknown=f"from {printable(', '.join(source.entries))}")
+            variables[name] = value
     return variables
 
 
@@ -153,6 +153,7 @@ def _is_compose(part: Part) -> bool:
 
 
 def _read_compose(part: Part, contents: Contents) -> None:
+    clients = []
     for name, service, variables in _services(part.tree):
         if is_broker(variables, service.text_at("image")):
             read_variables(variables, f"the service {name}", service.at("image"), contents)
@@ -161,6 +162,13 @@ def _read_compose(part: Part, contents: Contents) -> None:
                     f"{service.at('env_file').place}: the variables in the env_file of {printable(name)} are not read;"
                     " give that file as well"
                 )
+        elif any(variable.startswith(_OF_CLIENTS) for variable in variables):
+            clients.append(name)
+    if clients:
+        contents.remarks.append(
+            f"{part.path}: services that seem to be clients of Kafka are not read ({listed(clients)}); give their own"
+            " files"
+        )
 
 
 # --- Kubernetes ---

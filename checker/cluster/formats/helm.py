@@ -84,15 +84,15 @@ def _read_chart(values: Tree, contents: Contents) -> None:
         contents.sections.append(Section(Role.BROKER, "the values of the chart", tuple(common.values())))
     else:
         roles = "controller" if controller.text_at("controllerOnly") == "true" else "controller,broker"
-        groups = [(controller, roles)]
+        groups = [("controllers", controller, roles)]
         if broker and broker.text_at("replicaCount") != "0":
-            groups.append((broker, "broker"))
-        for group, role in groups:
+            groups.append(("brokers", broker, "broker"))
+        for whose, group, role in groups:
             own = {line.key: line for line in _settings(group)}
             shown = Property("process.roles", role, group.path, group.line)
             settings = {**common, **own}
             settings.setdefault("process.roles", shown)
-            contents.sections.append(Section(Role.BROKER, f"the values of {role}s", tuple(settings.values())))
+            contents.sections.append(Section(Role.BROKER, f"the values of {whose}", tuple(settings.values())))
     for what, group in (("the chart", values), ("controllers", controller), ("brokers", broker)):
         enabled = group.at("persistence", "enabled")
         if enabled.text == "false":

@@ -130,4 +130,4 @@ def _read_documents(part: Part, documents: Sequence[Tree], contents: Contents) -
         )
     if left_out:
         kinds = [f"{document.text_at('kind') or 'a document'} (line {document.line})" for document in left_out]
-        contents.remarks.append(f"{part.path}: nothing is taken from {listed(kinds)}, which have no known format")
+        contents.remarks.append(f"{part.path}: nothing is taken from documents without a known format: {listed(kinds)}")
