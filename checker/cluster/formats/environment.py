@@ -137,9 +137,9 @@ def variables_of(environment: Tree) -> Variables:
     variables = dict(environment.entries)
     for item in environment.items:
         if item.text is not None:
-            name, equals, value = item.text.partition("=")
+            name, equals, text = item.text.partition("=")
             filled_in = "" if equals else "a variable of the shell that starts it"
-            variables[name.strip()] = Tree(item.path, item.line, value, unknown=item.unknown or filled_in)
+            variables[name.strip()] = Tree(item.path, item.line, text, unknown=item.unknown or filled_in)
         elif name := item.text_at("name"):
             source, value = item.at("valueFrom"), item.at("value")
             if source:
@@ -169,6 +169,23 @@ def _read_compose(part: Part, contents: Contents) -> None:
             f"{part.path}: services that seem to be clients of Kafka are not read ({listed(clients)}); give their own"
             " files"
         )
+
+
+# --- docker inspect ---
+
+
+def _inspected(part: Part) -> Iterator[tuple[Tree, Variables]]:
+    """Yield the containers in the output of docker inspect that are brokers, with their variables."""
+    for container in part.tree.items if part.tree is not None else ():
+        variables = variables_of(container.at("Config", "Env"))
+        if is_broker(variables, container.text_at("Config", "Image")):
+            yield container, variables
+
+
+def _read_inspected(part: Part, contents: Contents) -> None:
+    for container, variables in _inspected(part):
+        name = container.text_at("Name").lstrip("/")
+        read_variables(variables, f"the container {name}", container.at("Config", "Image"), contents)
 
 
 # --- Kubernetes ---
@@ -253,6 +270,7 @@ def _read_env_file(part: Part, contents: Contents) -> None:
 
 ENVIRONMENT = (
     Format("a Compose file with a broker's container", _is_compose, _read_compose),
+    Format("the output of docker inspect", lambda part: any(_inspected(part)), _read_inspected),
     Format("a workload of Kubernetes with a broker's container", _is_workload, _read_workload),
     Format("a file of environment variables of a broker's container", _is_env_file, _read_env_file),
 )

@@ -23,7 +23,7 @@ from isrcheck.checker.cluster.formats.shape import is_yaml_or_json, refuse_shape
 from isrcheck.checker.cluster.formats.strimzi import STRIMZI
 from isrcheck.checker.cluster.formats.terraform import TERRAFORM
 from isrcheck.checker.cluster.formats.tree import Tree
-from isrcheck.checker.cluster.property_files import READERS, PropertiesError, decode, printable, read_text, text_section
+from isrcheck.checker.cluster.property_files import READERS, PropertiesError, decode, read_text, text_section
 from isrcheck.checker.cluster.releases import Role
 from isrcheck.checker.cluster.settings import READ_AS_TEXT
 
@@ -122,12 +122,37 @@ def _read_documents(part: Part, documents: Sequence[Tree], contents: Contents) -
         else:
             left_out.append(document)
     if len(left_out) == len(documents):
-        names = ", ".join(printable(name) for name in list(documents[0].entries)[:5])
-        known_names = "; ".join(known.name for known in FORMATS)
-        raise PropertiesError(
-            f"{part.path}: is YAML or JSON{f' ({names})' if names else ''}, but nothing in it is known to describe"
-            f" Kafka; known are {known_names}"
-        )
+        raise PropertiesError(f"{part.path}: {_refusal(documents)}")
     if left_out:
         kinds = [f"{document.text_at('kind') or 'a document'} (line {document.line})" for document in left_out]
         contents.remarks.append(f"{part.path}: nothing is taken from documents without a known format: {listed(kinds)}")
+
+
+_EXTRACT = "kafka-topics --describe, and kafka-configs --describe --all --entity-type brokers"
+
+_STRANGERS = (
+    (("AWSTemplateFormatVersion",), "a template of CloudFormation", "aws kafka describe-configuration-revision"),
+    (("terraform_version",), "a state or plan of Terraform", "the .tf files that declare the cluster and its topics"),
+    (("redpanda",), "a configuration of Redpanda, which replicates by Raft", "the files of a cluster of Kafka"),
+    (("version", "partitions"), "an assignment for kafka-reassign-partitions", "kafka-topics --describe"),
+    (("openapi",), "a description of an API", _EXTRACT),
+)
+"""What documents are that have entries with certain names, and what to give instead."""
+
+
+def _refusal(documents: Sequence[Tree]) -> str:
+    """Return what documents without a known format are, and what to give instead."""
+    first = documents[0]
+    for names, what, instead in _STRANGERS:
+        if all(name in first.entries for name in names):
+            return f"is {what}; give {instead}"
+    kinds = list(dict.fromkeys(kind for document in documents if (kind := document.text_at("kind"))))
+    what = f"YAML or JSON ({listed(list(first.entries)) or 'a list'})"
+    instead = _EXTRACT
+    if kinds:
+        what = f"of Kubernetes ({listed(kinds)})"
+        instead = "the output of kubectl get kafka,kafkanodepool,kafkatopic,statefulset,configmap -o yaml"
+    return (
+        f"is {what}, in which isrcheck knows no description of Kafka; give {instead}, or a file that docs/your_cluster.md"
+        " lists"
+    )

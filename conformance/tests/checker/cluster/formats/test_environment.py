@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from conformance.tests.checker.cluster.formats.files import described, refused, release, settings
@@ -160,6 +162,14 @@ def test_a_value_from_a_secret_that_counts_is_refused() -> None:
         "f1:24: min.insync.replicas is from secretKeyRef, so its value is unknown; write the value, or give what the"
         " running cluster has (kafka-configs --describe --all)"
     )
+
+
+def test_the_output_of_docker_inspect() -> None:
+    brokers = {"Image": "apache/kafka:3.9.0", "Env": ["PATH=/bin", "KAFKA_NODE_ID=1", "KAFKA_MIN_INSYNC_REPLICAS=2"]}
+    others = {"Image": "postgres", "Env": ["POSTGRES_PASSWORD=hunter2"]}
+    found = described(json.dumps([{"Name": "/kafka-1", "Config": brokers}, {"Name": "/db", "Config": others}]))
+    assert settings(found) == {"the container kafka-1": {"node.id": "1 (1)", "min.insync.replicas": "2 (1)"}}
+    assert release(found) == "3.9.0 (f1:1)"
 
 
 @pytest.mark.parametrize("prefix", ["KAFKA_", "KAFKA_CFG_"])

@@ -126,4 +126,4 @@ def test_a_template_is_refused_if_it_counts() -> None:
 
 @pytest.mark.parametrize("text", ["replicaCount: 3\nimage:\n  repository: nginx\n", "config:\n  color: red\n"])
 def test_values_of_another_chart_are_refused(text: str) -> None:
-    assert "but nothing in it is known to describe Kafka" in refused(text)
+    assert "in which isrcheck knows no description of Kafka" in refused(text)

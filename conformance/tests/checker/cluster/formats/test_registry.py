@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from conformance.tests.checker.cluster.formats.files import described, refused, settings, topics
-from isrcheck.checker.cluster.formats.registry import FORMATS, read_files
+from isrcheck.checker.cluster.formats.registry import read_files
 from isrcheck.checker.cluster.property_files import PropertiesError
 from isrcheck.checker.cluster.releases import Role
 
@@ -79,13 +79,42 @@ def test_racks_of_property_files_are_known() -> None:
     }
 
 
-@pytest.mark.parametrize("name", ["values{}.yaml", "f{}"])
-def test_a_document_without_a_known_format_is_refused(name: str) -> None:
-    text = "apiVersion: v1\nkind: Service\nspec:\n  ports: []\n"
-    assert refused(text, name=name) == (
-        f"{name.format(1)}: is YAML or JSON (apiVersion, kind, spec), but nothing in it is known to describe Kafka;"
-        f" known are {'; '.join(one.name for one in FORMATS)}"
-    )
+SERVICE = "apiVersion: v1\nkind: Service\nspec:\n  ports: []\n"
+EXTRACT = "kafka-topics --describe, and kafka-configs --describe --all --entity-type brokers"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            f"{SERVICE}---\n{SERVICE}---\nkind: Secret\n",
+            "is of Kubernetes (Service, Secret), in which isrcheck knows no description of Kafka; give the output of"
+            " kubectl get kafka,kafkanodepool,kafkatopic,statefulset,configmap -o yaml, or a file that"
+            " docs/your_cluster.md lists",
+        ),
+        (
+            "a:\n  b: 1\n",
+            f"is YAML or JSON (a), in which isrcheck knows no description of Kafka; give {EXTRACT}, or a file that"
+            " docs/your_cluster.md lists",
+        ),
+        (
+            "[1, 2]",
+            f"is YAML or JSON (a list), in which isrcheck knows no description of Kafka; give {EXTRACT}, or a file that"
+            " docs/your_cluster.md lists",
+        ),
+        (
+            '{"version":1,"partitions":[{"topic":"t","partition":0,"replicas":[1,2]}]}',
+            "is an assignment for kafka-reassign-partitions; give kafka-topics --describe",
+        ),
+        (
+            '{"AWSTemplateFormatVersion": "2010-09-09", "Resources": {}}',
+            "is a template of CloudFormation; give aws kafka describe-configuration-revision",
+        ),
+    ],
+    ids=["kubernetes", "yaml", "list", "assignment", "cloudformation"],
+)
+def test_documents_without_a_known_format_are_refused_by_what_they_are(text: str, message: str) -> None:
+    assert refused(text) == f"f1: {message}"
 
 
 def test_documents_that_are_left_out_are_named() -> None:
