@@ -108,7 +108,7 @@ class Contents:
     """The places of the lines of kafka-topics that show a topic without its id."""
     bare_partitions: list[str] = field(default_factory=list)
     """The places of the lines of kafka-topics that show a partition without fields of eligible leader replicas."""
-    evidence: list[Evidence] = field(default_factory=list)
+    signs: list[Evidence] = field(default_factory=list)
     """What files of other formats show of the release and the mode (ZooKeeper or KRaft)."""
     releases: list[tuple[str, str]] = field(default_factory=list)
     """The releases of the brokers that files name (4.1.0), with their places."""
@@ -334,4 +334,4 @@ def _evidence(contents: Contents) -> Iterator[Evidence]:
         yield Evidence(f"shows no TopicId ({contents.bare_topics[0]})", until="2.7")
     elif contents.bare_partitions:
         yield Evidence(f"shows no Elr ({contents.bare_partitions[0]})", until="3.7")
-    yield from contents.evidence
+    yield from contents.signs

@@ -96,7 +96,7 @@ def _read_mode(names: Sequence[str], mapping: Tree, contents: Contents) -> None:
     """Read from a group of hosts whether KRaft controllers or ZooKeeper keep the metadata."""
     hosts = mapping.at("hosts")
     if names[-1:] == ("kafka_controller",) and hosts:
-        contents.evidence.append(Evidence(f"has controllers ({hosts.place})", mode=Mode.KRAFT, tool="the inventory"))
+        contents.signs.append(Evidence(f"has controllers ({hosts.place})", mode=Mode.KRAFT, tool="the inventory"))
     elif names[-1:] == ("zookeeper",) and hosts:
         servers = Property("zookeeper.connect", ",".join(hosts.entries), hosts.path, hosts.line)
         contents.sections.append(Section(Role.BROKER, "the inventory", (servers,)))

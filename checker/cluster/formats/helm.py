@@ -51,7 +51,8 @@ def _is_chart(values: Tree) -> bool:
 
 
 def _settings(group: Tree) -> Sequence[Property]:
-    """Return the settings of all nodes, of controllers or of brokers; of two values of a key, the one that counts."""
+    """Return the settings of all nodes, of controllers or of brokers; of several values of a key, only
+    the value that counts."""
     counts: dict[str, Property] = {}
     for name in _SETTINGS:
         value = group.at(name)

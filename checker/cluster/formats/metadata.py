@@ -85,7 +85,7 @@ def _add_partition(
     isr: Sequence[int],
     place: str,
 ) -> None:
-    """Add a partition as the metadata of a client show it: a leader of -1 is none."""
+    """Add a partition as the metadata of a client show it; a leader of -1 means that it has no leader."""
     if not replicas or not set(isr) <= set(replicas):
         problem = "no replicas" if not replicas else "members of its ISR that are no replicas"
         raise PropertiesError(f"{place}: {printable(topic)}-{number} has {problem}; describe again")
@@ -151,7 +151,7 @@ def _read_quorum(part: Part, contents: Contents) -> None:
     contents.voters |= voters
     contents.active_controller = active if active is not None and active >= 0 else contents.active_controller
     place = next(iter(voters.values()))
-    contents.evidence.append(Evidence(f"shows voters ({place})", "3.3", mode=Mode.KRAFT, tool="kafka-metadata-quorum"))
+    contents.signs.append(Evidence(f"shows voters ({place})", "3.3", mode=Mode.KRAFT, tool="kafka-metadata-quorum"))
     if len(voters) < 3 or len(voters) % 2 == 0:
         survives = (len(voters) - 1) // 2
         contents.remarks.append(

@@ -1,7 +1,8 @@
 """The formats that are known, and the reading of files: each by the first format that recognises it.
 
 A format for whole texts is asked first. If none recognises a text, YAML and JSON are read into trees, and each document
-is read by the format that recognises it. What remains is a property file; a shape that is none is refused.
+is read by the format that recognises it. What remains is read as a property file, unless its shape shows that it has
+another format: then it is refused.
 """
 
 from __future__ import annotations
@@ -10,11 +11,13 @@ import sys
 from collections.abc import Iterator, Sequence, Sized
 from pathlib import Path
 
-from isrcheck.checker.cluster.contents import Contents, Described, described, listed
-from isrcheck.checker.cluster.describe import KAFKA_TOOLS
+from isrcheck.checker.cluster.cluster import Reading, clusters_of
+from isrcheck.checker.cluster.contents import Contents, Described, listed
+from isrcheck.checker.cluster.contents import described as described_by
 from isrcheck.checker.cluster.formats.ansible import ANSIBLE
 from isrcheck.checker.cluster.formats.config_maps import CONFIG_MAPS
 from isrcheck.checker.cluster.formats.confluent_operator import CONFLUENT_OPERATOR
+from isrcheck.checker.cluster.formats.describe import KAFKA_TOOLS
 from isrcheck.checker.cluster.formats.environment import ENVIRONMENT
 from isrcheck.checker.cluster.formats.format import Format, Part
 from isrcheck.checker.cluster.formats.helm import HELM
@@ -43,18 +46,36 @@ FORMATS: Sequence[Format] = (
 """All formats except property files, in the order in which they are asked."""
 
 
-def read_files(files: Sequence[tuple[Role | None, Path]], outputs: Sequence[str], topic: str | None) -> Described:
+def read_clusters(
+    files: Sequence[tuple[Role | None, Path]],
+    kafka_version: str | None,
+    described: Sequence[str] = (),
+    topic: str | None = None,
+    metadata_version: str | None = None,
+    known: Contents | None = None,
+) -> Reading:
+    """Read the files of a cluster (see `read_files`), and return a `Cluster` for each distinct configuration. Raises
+    PropertiesError if a file cannot be read, or if settings contradict each other."""
+    return clusters_of(read_files(files, described, topic, known), kafka_version, metadata_version)
+
+
+def read_files(
+    files: Sequence[tuple[Role | None, Path]],
+    outputs: Sequence[str] = (),
+    topic: str | None = None,
+    known: Contents | None = None,
+) -> Described:
     """Read the files, each with its role (None: its content determines the role), and the `outputs` (--describe), which
-    must be output of Kafka's tools if no other format recognises them. The name - is standard input. Select `topic`, if
-    given. Raises PropertiesError for a bad file."""
+    must be output of Kafka's tools if no other format recognises them. The name - is standard input. What the files say
+    is added to what is `known`; `topic` selects one topic. Raises PropertiesError for a bad file."""
     if [*outputs, *(str(path) for _, path in files)].count("-") > 1:
         raise PropertiesError("--describe -: standard input can be read only once; give - once")
-    contents = Contents()
+    contents = Contents() if known is None else known
     for role, path in files:
         read_part(_part(str(path), role), contents)
     for name in outputs:
         read_part(_part(name, None), contents, is_output=True)
-    return described(contents, topic)
+    return described_by(contents, topic)
 
 
 def _part(name: str, role: Role | None) -> Part:
@@ -96,7 +117,14 @@ def _taken(contents: Contents) -> int:
     settings = [line for section in contents.sections for line in section.properties]
     settings += [line for lines in contents.brokers.values() for line in lines]
     counted = sum(line.key in READERS or line.key in READ_AS_TEXT for line in settings)
-    others: Sequence[Sized] = (contents.topics, contents.partitions, contents.racks, contents.voters, contents.releases)
+    others: Sequence[Sized] = (
+        contents.topics,
+        contents.with_settings,
+        contents.partitions,
+        contents.racks,
+        contents.voters,
+        contents.releases,
+    )
     return counted + sum(len(one) for one in others) + len(contents.remarks)
 
 
@@ -153,6 +181,6 @@ def _refusal(documents: Sequence[Tree]) -> str:
         what = f"of Kubernetes ({listed(kinds)})"
         instead = "the output of kubectl get kafka,kafkanodepool,kafkatopic,statefulset,configmap -o yaml"
     return (
-        f"is {what}, in which isrcheck knows no description of Kafka; give {instead}, or a file that docs/your_cluster.md"
-        " lists"
+        f"is {what}, in which isrcheck knows no description of Kafka; give {instead}, or a file that"
+        " docs/your_cluster.md lists"
     )

@@ -34,14 +34,14 @@ class Tree:
         return f"{self.path}:{self.line}"
 
     def at(self, *names: str) -> Tree:
-        """Return the entry to which these names lead, such as `at("spec", "kafka")`; an empty tree if none is there."""
+        """Return the entry to which these names lead, such as `at("spec", "kafka")`; an empty tree if it is missing."""
         found = self
         for name in names:
             found = found.entries.get(name) or Tree(self.path, found.line)
         return found
 
     def text_at(self, *names: str) -> str:
-        """Return the text of the entry to which these names lead; empty if there is none."""
+        """Return the text of the entry to which these names lead; empty if it is missing."""
         return self.at(*names).text or ""
 
     def __bool__(self) -> bool:

@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 
 from conformance.tests.checker.cluster.tables import understood
-from isrcheck.checker.cluster.cluster import NO_REPLICAS_GIVEN, Cluster, Reading, read_clusters
+from isrcheck.checker.cluster.cluster import NO_REPLICAS_GIVEN, Cluster, Reading
 from isrcheck.checker.cluster.contents import Partition
+from isrcheck.checker.cluster.formats.registry import read_clusters
 from isrcheck.checker.cluster.generation import Generation
 from isrcheck.checker.cluster.ignored import WhyIgnored
 from isrcheck.checker.cluster.property_files import PropertiesError

@@ -1,4 +1,4 @@
-"""Each file is read by the format that recognises it; a file that is none of them is refused by what it is."""
+"""Each file is read by the format that recognises it; any other file is refused by what it is."""
 
 from __future__ import annotations
 
@@ -140,8 +140,8 @@ def test_a_file_that_gives_nothing_is_told() -> None:
 )
 def test_another_shape_of_file_is_refused_by_name(text: str, shape: str) -> None:
     assert refused(text, role=Role.PRODUCER) == (
-        f"f1: is {shape}, which isrcheck does not read; give its settings as KEY=VALUE lines of a .properties file, with"
-        " the names of Kafka's brokers, topics and Java clients"
+        f"f1: is {shape}, which isrcheck does not read; give its settings as KEY=VALUE lines of a .properties file,"
+        " with the names of Kafka's brokers, topics and Java clients"
     )
 
 
