@@ -30,6 +30,8 @@ FIRST_WITH_ELR_FIELDS = "3.8"
 _AFTER_IT = "the answer is for the replicas after it"
 _REASSIGNED = f"a reassignment under way is not modelled: {_AFTER_IT}"
 
+_DESCRIBE = "add the output of kafka-topics --describe"
+
 MOST_LISTED = 5
 """The most names in a message; further names are only counted."""
 
@@ -182,7 +184,7 @@ def described(contents: Contents, topic: str | None = None) -> Described:
     names = sorted(partitions)
     if topic is not None:
         if topic not in partitions:
-            there = f"the described topics are {listed(names)}" if names else "no topic is described"
+            there = f"the described topics are {listed(names)}" if names else f"no topic is described; {_DESCRIBE}"
             raise PropertiesError(f"--topic-name {printable(topic)}: there is no such topic; {there}")
         names = [topic]
     return Described(

@@ -89,17 +89,18 @@ def _part(name: str, role: Role | None) -> Part:
 def read_part(part: Part, contents: Contents, *, is_output: bool = False) -> None:
     """Read a whole file into the contents. Raises PropertiesError if the file cannot be read, or has no known format;
     `is_output` says that a file without one is output of Kafka's tools, not a property file."""
-    before = _taken(contents)
-    if (known := format_of(part)) is not None:
-        known.read(part, contents)
-    elif trees := _trees(part):
-        _read_documents(part, [document for tree in trees for document in _documents(tree)], contents)
-    elif is_output or part.path == STANDARD_INPUT:
-        KAFKA_TOOLS.read(part, contents)
-    else:
+    known = format_of(part)
+    trees = _trees(part) if known is None else ()
+    is_output = is_output or part.path == STANDARD_INPUT
+    if known is None and not trees and not is_output:
         refuse_shape(part)
         contents.sections.append(text_section(part.role, part.path, part.text))
         return
+    before = _taken(contents)
+    if trees:
+        _read_documents(part, [document for tree in trees for document in _documents(tree)], contents)
+    else:
+        (known or KAFKA_TOOLS).read(part, contents)
     if _taken(contents) == before:
         contents.remarks.append(f"{part.path}: nothing in it counts for the answer")
 

@@ -343,7 +343,9 @@ def test_one_of_several_topics_can_be_chosen() -> None:
     assert chosen.min_insync_replicas == Setting(3, "1.txt:3")
     missing = "--topic-name v: there is no such topic; "
     assert complaint(TO_2_3 + other, topic="v") == f"{missing}the described topics are t, u"
-    assert complaint("Configs for brokers '0' are a=b", topic="v") == f"{missing}no topic is described"
+    assert complaint("Configs for brokers '0' are a=b", topic="v") == (
+        f"{missing}no topic is described; add the output of kafka-topics --describe"
+    )
 
 
 def test_a_list_of_many_topics_is_short() -> None:

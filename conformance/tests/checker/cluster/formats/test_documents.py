@@ -40,6 +40,7 @@ def plain(value: Tree) -> object:
         ("a: yes\nb: False\nc: 'no'\nd: on\n", {"a": "true", "b": "false", "c": "no", "d": "true"}),
         ("a: ~\nb:\nc: null\nd: ''\n", {"a": None, "b": None, "c": None, "d": ""}),
         ('{"a": [1, true, null, "x"], "b": {}}', {"a": ["1", "true", None, "x"], "b": None}),
+        ('{\n\t"a":\t"x\\/\\u00e9\\n",\r\n\t"b": -1.5}', {"a": "x/é\n", "b": "-1.5"}),
         ("a:\n  - b: 1\n    c: 2\n", {"a": [{"b": "1", "c": "2"}]}),
         ("a: |\n  x=1\n  y=2\n", {"a": "x=1\ny=2\n"}),
         ("x: &x {a: 1, b: 2}\ny:\n  <<: *x\n  b: 3\n", {"x": {"a": "1", "b": "2"}, "y": {"a": "1", "b": "3"}}),

@@ -165,3 +165,34 @@ def test_terraform_without_kafka_is_refused() -> None:
         "f1: is Terraform without a resource that describes Kafka (aws_msk_configuration, aws_msk_cluster, kafka_topic,"
         " confluent_kafka_topic); give the file that has them"
     )
+
+
+MODULE = """\
+module "msk" {
+  source                     = "terraform-aws-modules/msk-kafka-cluster/aws"
+  kafka_version              = "3.5.1"
+  broker_node_client_subnets = ["subnet-1", "subnet-2", "subnet-3"]
+  configuration_server_properties = {
+    "min.insync.replicas"            = 1
+    "unclean.leader.election.enable" = false
+    "auto.leader.rebalance.enable"   = true
+  }
+}
+"""
+
+
+def test_the_module_for_msk_clusters() -> None:
+    found = described(MODULE)
+    assert settings(found) == {
+        "the module msk": {
+            "min.insync.replicas": "1 (6)",
+            "unclean.leader.election.enable": "false (7)",
+            "auto.leader.rebalance.enable": "true (8)",
+            "default.replication.factor": "3 (5)",
+        }
+    }
+    assert release(found) == "3.5.1 (f1:3)"
+    assert found.remarks == (
+        "f1:5: not given, so Amazon MSK's own defaults for standard brokers in 3 availability zones are assumed:"
+        " default.replication.factor=3",
+    )
