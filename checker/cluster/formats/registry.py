@@ -91,11 +91,15 @@ def _part(name: str, role: Role | None) -> Part:
 
 def _refuse_long(path: Path) -> None:
     """Refuse a file of YAML or JSON that is too long, without reading all of it."""
-    if path.is_file() and path.stat().st_size > MOST_CHARACTERS:
+    try:
+        if not path.is_file() or path.stat().st_size <= MOST_CHARACTERS:
+            return
         with path.open("rb") as file:
-            beginning = decode(file.read(_BYTES_OF_A_BEGINNING), path)
-        if is_yaml_or_json(Part(path, beginning)):
-            raise PropertiesError(too_long(path))
+            beginning = file.read(_BYTES_OF_A_BEGINNING)
+    except OSError:  # read_text names the reason
+        return
+    if is_yaml_or_json(Part(path, decode(beginning, path))):
+        raise PropertiesError(too_long(path))
 
 
 def read_part(part: Part, contents: Contents, *, is_output: bool = False) -> None:
