@@ -140,6 +140,7 @@ def _taken(contents: Contents) -> int:
         contents.partitions,
         contents.racks,
         contents.voters,
+        contents.signs,
         contents.releases,
     )
     return counted + sum(len(one) for one in others) + len(contents.remarks)
@@ -192,12 +193,11 @@ def _refusal(documents: Sequence[Tree]) -> str:
         if all(name in first.entries for name in names):
             return f"is {what}; give {instead}"
     kinds = list(dict.fromkeys(kind for document in documents if (kind := document.text_at("kind"))))
-    what = f"YAML or JSON ({listed(list(first.entries)) or 'a list'})"
-    instead = _EXTRACT
+    what, instead = f"is YAML or JSON ({listed(list(first.entries)) or 'a list'})", _EXTRACT
     if kinds:
-        what = f"of Kubernetes ({listed(kinds)})"
+        what = f"has resources of Kubernetes ({listed(kinds)})"
         instead = "the output of kubectl get kafka,kafkanodepool,kafkatopic,statefulset,configmap -o yaml"
     return (
-        f"is {what}, in which isrcheck knows no description of Kafka; give {instead}, or a file that"
-        " docs/your_cluster.md lists"
+        f"{what}, in which isrcheck knows no description of Kafka; give {instead}, or a file that docs/your_cluster.md"
+        " lists"
     )

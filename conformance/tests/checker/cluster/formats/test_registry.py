@@ -88,8 +88,8 @@ EXTRACT = "kafka-topics --describe, and kafka-configs --describe --all --entity-
     [
         (
             f"{SERVICE}---\n{SERVICE}---\nkind: Secret\n",
-            "is of Kubernetes (Service, Secret), in which isrcheck knows no description of Kafka; give the output of"
-            " kubectl get kafka,kafkanodepool,kafkatopic,statefulset,configmap -o yaml, or a file that"
+            "has resources of Kubernetes (Service, Secret), in which isrcheck knows no description of Kafka; give the"
+            " output of kubectl get kafka,kafkanodepool,kafkatopic,statefulset,configmap -o yaml, or a file that"
             " docs/your_cluster.md lists",
         ),
         (
