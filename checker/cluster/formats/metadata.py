@@ -157,7 +157,7 @@ def _read_quorum(part: Part, contents: Contents) -> None:
 
 
 def remarks_on_voters(count: int, place: str) -> Iterator[str]:
-    """Yield a remark if so many controllers survive no loss, or no more losses than one controller less would."""
+    """Yield a remark if so many controllers survive no loss, or as few losses as one controller less would."""
     if count < 3 or count % 2 == 0:
         yield (
             f"{place}: the controllers that vote are {count}: after the loss of {(count - 1) // 2 + 1} the cluster has"
