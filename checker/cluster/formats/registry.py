@@ -19,6 +19,7 @@ from isrcheck.checker.cluster.formats.config_maps import CONFIG_MAPS
 from isrcheck.checker.cluster.formats.confluent_operator import CONFLUENT_OPERATOR
 from isrcheck.checker.cluster.formats.describe import KAFKA_TOOLS
 from isrcheck.checker.cluster.formats.environment import ENVIRONMENT
+from isrcheck.checker.cluster.formats.flat import FLAT
 from isrcheck.checker.cluster.formats.format import Format, Part
 from isrcheck.checker.cluster.formats.helm import HELM
 from isrcheck.checker.cluster.formats.metadata import METADATA
@@ -43,6 +44,7 @@ FORMATS: Sequence[Format] = (
     *CONFLUENT_OPERATOR,
     *CONFIG_MAPS,
     *ANSIBLE,
+    *FLAT,
     *HELM,
 )
 """All formats except property files, in the order in which they are asked."""
