@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 from isrcheck.checker.cluster.clients import (
@@ -26,10 +25,9 @@ from isrcheck.checker.cluster.clients import (
     read_transactions,
 )
 from isrcheck.checker.cluster.contents import Described, DescribedTopic, Partition, listed
-from isrcheck.checker.cluster.describe import read_described
 from isrcheck.checker.cluster.generation import Generation, format_keys, read_generation
 from isrcheck.checker.cluster.ignored import Ignored, Keys, read_ignored
-from isrcheck.checker.cluster.property_files import Layer, PropertiesError, Section, file_section
+from isrcheck.checker.cluster.property_files import Layer, PropertiesError, Section
 from isrcheck.checker.cluster.releases import UNRELEASED, Role, Version
 from isrcheck.checker.cluster.settings import (
     OF_BROKERS,
@@ -99,27 +97,27 @@ class Reading:
     remarks: tuple[str, ...] = ()
     racks: Mapping[int, str] = field(default_factory=dict)
     """The rack of each broker whose rack is known, by broker id."""
+    voters: Sequence[int] = ()
+    """The ids of the controllers that vote, if a file shows them."""
+    active_controller: int | None = None
 
 
-def read_clusters(
-    files: Sequence[tuple[Role | None, Path]],
-    kafka_version: str | None,
-    described: Sequence[str] = (),
-    topic: str | None = None,
-    metadata_version: str | None = None,
-) -> Reading:
-    """Read the configuration files of a cluster, each with its role (None: the keys of the file determine the role).
-    `described` are files with the output of `--describe` (- is standard input), `topic` selects one of several topics.
-    Raises PropertiesError if a file cannot be read, or if settings contradict each other."""
-    description = read_described(described, topic)
-    sections = [file_section(role, path) for role, path in files]
+def clusters_of(description: Described, kafka_version: str | None, metadata_version: str | None = None) -> Reading:
+    """Return a `Cluster` for each distinct configuration of the described topics, or one if no topic is described. The
+    versions are those of the command line. Raises PropertiesError if settings contradict each other."""
     alike: dict[tuple[tuple[str, str], ...], list[DescribedTopic]] = defaultdict(list)
     for described_topic in description.topics:
         alike[described_topic.settings].append(described_topic)
     versions = (kafka_version, metadata_version)
-    clusters = tuple(_cluster(sections, description, topics, versions) for topics in (alike.values() or [[]]))
-    remarks = _given_by_some(Settings([*sections, *description.sections]), clusters)
-    return Reading(clusters, (*description.remarks, *remarks), description.racks)
+    clusters = tuple(_cluster(description, topics, versions) for topics in (alike.values() or [[]]))
+    remarks = _given_by_some(Settings(description.sections), clusters)
+    return Reading(
+        clusters,
+        (*description.remarks, *remarks),
+        description.racks,
+        description.voters,
+        description.active_controller,
+    )
 
 
 def _given_by_some(settings: Settings, clusters: Sequence[Cluster]) -> Iterator[str]:
@@ -134,15 +132,14 @@ def _given_by_some(settings: Settings, clusters: Sequence[Cluster]) -> Iterator[
 
 
 def _cluster(
-    files: Sequence[Section],
     description: Described,
     topics: Sequence[DescribedTopic],
     given_versions: tuple[str | None, str | None],
 ) -> Cluster:
     """Return the `Cluster` for topics that agree in their settings; without topics, the `Cluster` of the files."""
     of_topic = [Section(Role.TOPIC, topics[0].name, topics[0].properties)] if topics else []
-    settings = Settings([*files, *of_topic, *description.sections])
-    versions = read_versions(settings, *given_versions, description.evidence)
+    settings = Settings([*description.sections, *of_topic])
+    versions = read_versions(settings, *given_versions, description.evidence, description.release)
     generation, version_lines = read_generation(settings, versions, description.eligible_replicas)
     replication_factor = _decide(_REPLICATION_FACTOR, settings, versions)
     least = read_least_isr(

@@ -21,7 +21,6 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -63,9 +62,14 @@ class Property:
 
 def read_properties(path: Path) -> list[Property]:
     """Return the properties of a file, in file order. Raises PropertiesError for a file that Kafka could not read."""
+    return properties_of(path, read_text(path))
+
+
+def properties_of(path: Path, text: str) -> list[Property]:
+    """Return the properties of a text. Raises PropertiesError for a text that Kafka could not read."""
     properties = []
-    for line, text in _logical_lines(read_text(path)):
-        parts = KEY_AND_VALUE.fullmatch(text)
+    for line, logical_line in _logical_lines(text):
+        parts = KEY_AND_VALUE.fullmatch(logical_line)
         assert parts is not None, "the pattern matches every line that is not continued"
         key, value = (_without_escapes(parts[name], path, line) for name in ("key", "value"))
         properties.append(Property(key, value, path, line))
@@ -356,9 +360,13 @@ _NOT_READ = "which isrcheck does not read yet"
 
 
 def file_section(role: Role | None, path: Path) -> Section:
-    """Read a property file. Raises PropertiesError, also if it is YAML or the like, or a file of another client."""
-    _refuse_shape(path, read_text(path))
-    properties = tuple(read_properties(path))
+    """Read a property file. Raises PropertiesError, also if it is a file of another client."""
+    return text_section(role, path, read_text(path))
+
+
+def text_section(role: Role | None, path: Path, text: str) -> Section:
+    """Read the text of a property file. Raises PropertiesError as `file_section` does."""
+    properties = tuple(properties_of(path, text))
     _refuse_dialect(properties, role)
     return Section(role, str(path), properties)
 
@@ -372,49 +380,6 @@ def without_prefix(key: str) -> str:
         if words[start - 1] in _LAST_OF_A_PREFIX and roles_that_know(tail := ".".join(words[start:])) & _CLIENTS:
             return tail
     return ""
-
-
-# --- The shape --------------------------------------------------------------------------------------------------------
-
-_YAML_NAMES = (".yml", ".yaml")
-_YAML_BEGINS = re.compile(r"---\s*$|[ \t]*- [\w.\"'-]+|[ \t]*[\w.\"'/-]+:[ \t]*$")
-_SECTION = re.compile(r"\[[\w .:\"'-]+\]\s*$")
-_BRACE = re.compile(r"(?:.*[\w\"'=:][ \t]*)?\{\s*$")
-
-
-def _refuse_shape(path: Path, text: str) -> None:
-    """Refuse a file that is XML, YAML, JSON or the like: its nested entries would be read as other keys."""
-    lines = [line for line in LINE_END.split(text) if line.strip() and line.lstrip()[0] not in "#!"]
-    first = lines[0].strip() if lines else ""
-    shape = ""
-    if first.startswith("<"):
-        shape = "XML"
-    elif _SECTION.match(first) and not first.startswith(('["', "['")):
-        shape = "a file with sections (INI or TOML)"
-    elif first[:1] in ("{", "["):
-        shape = "JSON"
-    elif path.suffix.lower() in _YAML_NAMES or _is_yaml(lines):
-        shape = "YAML"
-    elif any(_BRACE.fullmatch(line) for line in lines):
-        shape = "a file with nested braces (HOCON)"
-    if shape:
-        raise PropertiesError(
-            f"{path}: is {shape}, {_NOT_READ}; give its settings as KEY=VALUE lines of a .properties file, with the"
-            " names of Kafka's brokers, topics and Java clients"
-        )
-
-
-def _is_yaml(lines: Sequence[str]) -> bool:
-    """Whether a file is YAML: it begins with ---, or a key without a value has a nested entry in the next line."""
-
-    def is_part(following: str, line: str) -> bool:
-        depth, own = (len(text) - len(text.lstrip(" ")) for text in (following, line))
-        return depth > own or following.lstrip().startswith("- ")
-
-    begins = bool(lines) and re.match(r"---\s*$", lines[0]) is not None
-    return begins or any(
-        _YAML_BEGINS.fullmatch(line) and is_part(following, line) for line, following in pairwise(lines)
-    )
 
 
 # --- The keys ---------------------------------------------------------------------------------------------------------

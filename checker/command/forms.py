@@ -218,7 +218,7 @@ _DOCTOR = replace(
         Option("--force", "doctor: replace the FILE of --alerts if it exists"),
     ),
     goes_with=f"{{option}} goes with doctor, as in: {DOCTOR_WITH_ALERTS}",
-    files=".properties files, and the output of kafka-topics --describe and the like; - is standard input",
+    files="files that configure or describe the cluster (docs/your_cluster.md lists them); - is standard input",
     rest="",
     refuse=_refuse_for_doctor,
 )

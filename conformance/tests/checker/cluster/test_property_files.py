@@ -396,28 +396,6 @@ def test_a_clients_file_without_any_key_of_kafka_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "shape"),
-    [
-        ("f", '{"acks": "1"}', "JSON"),
-        ("f", ' \n[{"name": "acks"}]', "JSON"),
-        ("f.yaml", "acks: 1\n", "YAML"),
-        ("f.YML", "acks: 1\n", "YAML"),
-        ("f", "spring:\n  kafka:\n    producer:\n      acks: 1\n", "YAML"),
-        ("f", "# of a pod\nenvironment:\n- KAFKA_MIN_INSYNC_REPLICAS=2\n", "YAML"),
-        ("f", "---\nacks: 1\n", "YAML"),
-        ("f", "<configuration>\n", "XML"),
-        ("f", "[producer]\nacks=1\n", "a file with sections (INI or TOML)"),
-        ("f", "akka.kafka.producer {\n  kafka-clients {\n    acks = 1\n  }\n}\n", "a file with nested braces (HOCON)"),
-    ],
-)
-def test_another_shape_of_file_is_refused_by_name(name: str, text: str, shape: str) -> None:
-    assert refusal(text, name, Role.PRODUCER) == (
-        f"{name}: is {shape}, which isrcheck does not read yet; give its settings as KEY=VALUE lines of a .properties"
-        " file, with the names of Kafka's brokers, topics and Java clients"
-    )
-
-
-@pytest.mark.parametrize(
     "text",
     [
         "acks: all\nmin.insync.replicas: 2\n",  # a colon is a separator of property files
