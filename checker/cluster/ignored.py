@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import cache
 
-from isrcheck.checker.cluster.property_files import READERS, Layer, printable, shown, without_prefix
+from isrcheck.checker.cluster.dialects import without_prefix
+from isrcheck.checker.cluster.property_files import READERS, Layer, printable, shown
 from isrcheck.checker.cluster.releases import (
     NEWEST_LISTED_RELEASE,
     OF_ONE_MEMBER,
@@ -20,6 +21,7 @@ from isrcheck.checker.cluster.releases import (
     first_release,
     keys_of,
     knows,
+    roles_that_know,
     version_of_binaries,
 )
 from isrcheck.checker.cluster.settings import GivenSetting, Settings
@@ -162,6 +164,10 @@ def _is_used(given: GivenSetting, winner: GivenSetting) -> bool:
 def _why_ignored(given: GivenSetting, versions: Versions, winner: GivenSetting | None) -> tuple[WhyIgnored, str]:
     if winner is not None:
         return WhyIgnored.OVERRIDDEN, f"overridden by the {winner.role.value}'s {winner.key} in {winner.source}"
+    if given.library is not None and not roles_that_know(given.key):
+        is_of_framework = given.library.has_java_clients and not given.written
+        if is_of_framework or not _meant(given.key):
+            return WhyIgnored.NO_BEARING, f"is a setting of {given.library.value} without bearing on replication"
     if not knows(versions.release, given.role, given.key):
         return WhyIgnored.UNKNOWN, _why_unknown(given, versions)
     if _ASSUMED.get(given.key) == given.text.lower():
