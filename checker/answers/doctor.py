@@ -33,10 +33,9 @@ from isrcheck.checker.answers.questions import Case, Question, Topic, defects_of
 from isrcheck.checker.answers.recorded import Record, Recorded
 from isrcheck.checker.answers.report import answer_lines, as_object, now_of, table_lines
 from isrcheck.checker.cluster.cluster import Cluster, Reading, read_clusters
-from isrcheck.checker.cluster.describe import shows_a_cluster
 from isrcheck.checker.cluster.releases import Role
 from isrcheck.checker.command.options import OpenSession, Options
-from isrcheck.checker.command.table import DOCTOR, TOPIC_NAME_ALONE
+from isrcheck.checker.command.table import DOCTOR
 from isrcheck.checker.resources.limits import Budget, Limits
 from isrcheck.checker.results.run import CommandResult
 from isrcheck.checker.results.terminal import ProgressLine, counted
@@ -460,18 +459,12 @@ def run(options: Options, opening: OpenSession) -> CommandResult:
 
 
 def _read(options: Options) -> Reading:
-    """Read the cluster from the command's files; a file without a role (broker, ...) may be output of a Kafka tool."""
+    """Read the cluster from the files of the command; a file without a role (broker, ...) is known by its content."""
     cluster = options.cluster
-    files, described = [], list(cluster.describe)
     words = [options.model.target, *options.model.rest] if options.form.name == DOCTOR else []
-    for role, path in (*cluster.files, *((None, Path(word)) for word in words if word is not None)):
-        if str(path) == "-" or (role is None and shows_a_cluster(path)):
-            described.append(str(path))
-        else:
-            files.append((None if role is None else Role(role), path))
-    if cluster.topic_name is not None and not described:
-        raise UsageError(TOPIC_NAME_ALONE)
-    return read_clusters(files, cluster.kafka_version, described, cluster.topic_name, cluster.metadata_version)
+    files = [(None if role is None else Role(role), path) for role, path in cluster.files]
+    files += [(None, Path(word)) for word in words if word is not None]
+    return read_clusters(files, cluster.kafka_version, cluster.describe, cluster.topic_name, cluster.metadata_version)
 
 
 def _traces(options: Options, answers: Sequence[Answer]) -> tuple[dict[Path, str], str]:

@@ -187,7 +187,8 @@ class _Rules(RoleSettings):
     def derived(self, key: str, needed: Any, wants: GivenSetting | None) -> Setting[Any]:
         """Return the given value of a key; else `needed`, if a setting (`wants`) requires it; else the default."""
         usual = self.setting(key)
-        if wants is not None and needed not in (None, usual.value) and self.given(key) is None:
+        adapts = wants is not None and self.library is not ClientLibrary.SARAMA
+        if wants is not None and adapts and needed != usual.value and self.given(key) is None:
             return Setting(needed, f"becomes {needed} because of {wants.spelled} in {wants.source}", key, str(needed))
         return usual
 

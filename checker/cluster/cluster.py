@@ -27,8 +27,7 @@ from isrcheck.checker.cluster.clients import (
     weakest_clients,
 )
 from isrcheck.checker.cluster.contents import Described, DescribedTopic, Partition, listed
-from isrcheck.checker.cluster.describe import read_described
-from isrcheck.checker.cluster.dialects import file_sections
+from isrcheck.checker.cluster.formats.registry import read_files
 from isrcheck.checker.cluster.generation import Generation, format_keys, read_generation
 from isrcheck.checker.cluster.ignored import Ignored, Keys, read_ignored
 from isrcheck.checker.cluster.libraries import OLDER_DEFAULTS, ClientLibrary
@@ -112,31 +111,29 @@ def read_clusters(
     topic: str | None = None,
     metadata_version: str | None = None,
 ) -> Reading:
-    """Read the configuration files of a cluster, each with its role (None: the keys of the file determine the role).
-    `described` are files with the output of `--describe` (- is standard input), `topic` selects one of several topics.
+    """Read the files of a cluster, each with its role (None: the content of the file determines it; - is standard
+    input). `described` are files that are output of Kafka's tools unless they have another format that is known;
+    `topic` selects one of several topics.
     Raises PropertiesError if a file cannot be read, or if settings contradict each other."""
-    description = read_described(described, topic)
-    sections, of_files = _counted(
-        [section for role, path in files for section in file_sections(role, path)], description
-    )
+    description = read_files(files, described, topic)
     alike: dict[tuple[tuple[str, str], ...], list[DescribedTopic]] = defaultdict(list)
     for described_topic in description.topics:
         alike[described_topic.settings].append(described_topic)
     versions = (kafka_version, metadata_version)
-    every = [*sections, *description.sections]
-    release = read_versions(Settings(_without_clients(every)), *versions, description.evidence)
-    every, of_clients = weakest_clients(every, release)
-    clusters = tuple(_cluster(every, description, topics, versions) for topics in (alike.values() or [[]]))
-    remarks = _given_by_some(Settings(every), clusters)
+    sections, of_files = _counted(description)
+    release = read_versions(Settings(_without_clients(sections)), *versions, description.evidence)
+    sections, of_clients = weakest_clients(sections, release)
+    clusters = tuple(_cluster(sections, description, topics, versions) for topics in (alike.values() or [[]]))
+    remarks = _given_by_some(Settings(sections), clusters)
     return Reading(clusters, (*description.remarks, *of_files, *of_clients, *remarks), description.racks)
 
 
-def _counted(sections: Sequence[Section], description: Described) -> tuple[list[Section], list[str]]:
+def _counted(description: Described) -> tuple[list[Section], list[str]]:
     """Return the sections that count, and the remarks of the readers. The topics that a framework creates for itself
     count only if no other topic is given."""
-    remarks = [remark for section in sections for remark in section.remarks]
-    internal = [section for section in sections if section.is_internal]
-    others = [section for section in sections if not section.is_internal]
+    remarks = [remark for section in description.sections for remark in section.remarks]
+    internal = [section for section in description.sections if section.is_internal]
+    others = [section for section in description.sections if not section.is_internal]
     has_topic = bool(description.topics) or any(
         (section.role or role_of(section.properties, section.member)) is Role.TOPIC for section in others
     )
@@ -478,7 +475,7 @@ def _clients(producer: Producer, versions: Versions) -> str:
     older = [
         was for key, was in OLDER_DEFAULTS.get(library, {}).items() if key in {setting.key for setting in defaults}
     ]
-    before = f"; {', '.join(older)}" if older else ""
+    before = f" (older versions: {', '.join(older)})" if older else ""
     by_default = f", by default with {text}{before} (--producer FILE)" if defaults else ""
     resends = "" if library.has_java_clients else "; resends are numbered as by the Java client"
     return f"producers {whose}{by_default}{resends}"

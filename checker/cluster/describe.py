@@ -8,7 +8,6 @@ the tools, are skipped; any other line is an error. A last line that was cut off
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -17,19 +16,16 @@ from isrcheck.checker.cluster.contents import (
     NO_ELR,
     REMOVING,
     Contents,
-    Described,
     Partition,
-    described,
 )
+from isrcheck.checker.cluster.formats.format import Format, Part
 from isrcheck.checker.cluster.ignored import TO_BE_DELETED, Ignored, WhyIgnored
 from isrcheck.checker.cluster.property_files import (
     LINE_END,
     Layer,
     PropertiesError,
     Property,
-    decode,
     quoted,
-    read_text,
 )
 from isrcheck.checker.cluster.releases import FEATURES, Role, version_of_metadata
 
@@ -318,9 +314,9 @@ def _fields(line: str) -> dict[str, str]:
     return dict(zip(parts[::2], map(str.strip, parts[1::2]), strict=True))
 
 
-def shows_a_cluster(path: Path) -> bool:
-    """Whether a Kafka tool printed a file's first line, warnings aside. An unreadable file raises PropertiesError."""
-    for line in LINE_END.split(read_text(path)):
+def _shows_a_cluster(part: Part) -> bool:
+    """Whether a Kafka tool printed the first line of a text, warnings aside."""
+    for line in part.head:
         if _NOISE.match(line) and not _CONFIG.fullmatch(line):
             continue
         labels, text = _fields(line), line.strip()
@@ -331,19 +327,8 @@ def shows_a_cluster(path: Path) -> bool:
     return False
 
 
-STANDARD_INPUT = Path("standard input")
+def _read(part: Part, contents: Contents) -> None:
+    Reader(part.path, contents).read(LINE_END.split(part.text))
 
 
-def read_described(names: Sequence[str], topic: str | None = None) -> Described:
-    """Read the files `names` (- is standard input); select `topic`, if given. Raises PropertiesError for a bad file."""
-    if names.count("-") > 1:
-        raise PropertiesError("--describe -: standard input can be read only once; give - once")
-    contents = Contents()
-    for name in names:
-        path = STANDARD_INPUT if name == "-" else Path(name)
-        if name == "-" and sys.stdin is None:
-            cure = "give a file, or pipe the output into `check`"
-            raise PropertiesError(f"--describe -: there is no standard input; {cure}")
-        text = decode(sys.stdin.buffer.read(), path) if name == "-" else read_text(path)
-        Reader(path, contents).read(LINE_END.split(text))
-    return described(contents, topic) if names else Described()
+KAFKA_TOOLS = Format(f"the output of {_COMMANDS}", _shows_a_cluster, _read)

