@@ -102,6 +102,9 @@ class Reading:
     remarks: tuple[str, ...] = ()
     racks: Mapping[int, str] = field(default_factory=dict)
     """The rack of each broker whose rack is known, by broker id."""
+    voters: Sequence[int] = ()
+    """The ids of the controllers that vote, if a file shows them."""
+    active_controller: int | None = None
 
 
 def read_clusters(
@@ -121,11 +124,17 @@ def read_clusters(
         alike[described_topic.settings].append(described_topic)
     versions = (kafka_version, metadata_version)
     sections, of_files = _counted(description)
-    release = read_versions(Settings(_without_clients(sections)), *versions, description.evidence)
+    release = read_versions(Settings(_without_clients(sections)), *versions, description.evidence, description.release)
     sections, of_clients = weakest_clients(sections, release)
     clusters = tuple(_cluster(sections, description, topics, versions) for topics in (alike.values() or [[]]))
     remarks = _given_by_some(Settings(sections), clusters)
-    return Reading(clusters, (*description.remarks, *of_files, *of_clients, *remarks), description.racks)
+    return Reading(
+        clusters,
+        (*description.remarks, *of_files, *of_clients, *remarks),
+        description.racks,
+        description.voters,
+        description.active_controller,
+    )
 
 
 def _counted(description: Described) -> tuple[list[Section], list[str]]:
@@ -168,7 +177,7 @@ def _cluster(
     """Return the `Cluster` for topics that agree in their settings; without topics, the `Cluster` of the files."""
     of_topic = [Section(Role.TOPIC, topics[0].name, topics[0].properties)] if topics else []
     settings = Settings([*sections, *of_topic])
-    versions = read_versions(settings, *given_versions, description.evidence)
+    versions = read_versions(settings, *given_versions, description.evidence, description.release)
     generation, version_lines = read_generation(settings, versions, description.eligible_replicas)
     replication_factor = _decide(_REPLICATION_FACTOR, settings, versions)
     least = read_least_isr(

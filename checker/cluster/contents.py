@@ -13,7 +13,8 @@ from pathlib import Path
 
 from isrcheck.checker.cluster.ignored import Ignored, WhyIgnored
 from isrcheck.checker.cluster.property_files import Layer, PropertiesError, Property, Section, printable
-from isrcheck.checker.cluster.releases import LAST_WITH_ZOOKEEPER, Role, Version
+from isrcheck.checker.cluster.releases import LAST_WITH_ZOOKEEPER, Role, Version, version_of_binaries
+from isrcheck.checker.cluster.settings import Setting
 from isrcheck.checker.cluster.versions import Evidence, Mode
 
 NO_ELR = "N/A"
@@ -103,8 +104,32 @@ class Contents:
     """The settings of brokers and clients that files of other formats give."""
     racks: dict[int, str] = field(default_factory=dict)
     """The rack of each broker whose rack is known, by broker id."""
+    bare_topics: list[str] = field(default_factory=list)
+    """The places of the lines of kafka-topics that show a topic without its id."""
+    bare_partitions: list[str] = field(default_factory=list)
+    """The places of the lines of kafka-topics that show a partition without fields of eligible leader replicas."""
+    evidence: list[Evidence] = field(default_factory=list)
+    """What files of other formats show of the release and the mode (ZooKeeper or KRaft)."""
+    releases: list[tuple[str, str]] = field(default_factory=list)
+    """The releases of the brokers that files name (4.1.0), with their places."""
+    voters: dict[int, str] = field(default_factory=dict)
+    """The places of the controllers that vote, by their ids."""
+    active_controller: int | None = None
     remarks: list[str] = field(default_factory=list)
     """What the readers left out, or could not know."""
+
+    def add_topic(
+        self, name: str, settings: Sequence[Property] | None, partitions: int, replicas: int, place: str
+    ) -> None:
+        """Add a topic that a file of another format than kafka-topics declares. `settings` is None if the file cannot
+        show them; 0 partitions or replicas are unknown. Raises PropertiesError if a topic is declared twice."""
+        if name in self.headers or (settings is not None and name in self.with_settings):
+            raise PropertiesError(f"{place}: topic {printable(name)} is described twice; keep one description")
+        self.topics.setdefault(name, []).extend(settings or ())
+        if settings is not None:
+            self.with_settings.add(name)
+        if replicas:
+            self.headers[name] = partitions, replicas, place
 
 
 @dataclass(frozen=True)
@@ -142,6 +167,11 @@ class Described:
     """What is missing in the output."""
     racks: Mapping[int, str] = field(default_factory=dict)
     """The rack of each broker whose rack is known, by broker id."""
+    release: Setting[Version] | None = None
+    """The release of the brokers that the files name, or None."""
+    voters: Sequence[int] = ()
+    """The ids of the controllers that vote, if a file shows them."""
+    active_controller: int | None = None
 
 
 def described(contents: Contents, topic: str | None = None) -> Described:
@@ -168,7 +198,27 @@ def described(contents: Contents, topic: str | None = None) -> Described:
         eligible_replicas=next(iter(contents.eligible_replicas), None),
         remarks=(*contents.remarks, *_remarks(contents, {name: partitions[name] for name in names})),
         racks=contents.racks,
+        release=_release(contents),
+        voters=sorted(contents.voters),
+        active_controller=contents.active_controller,
     )
+
+
+def _release(contents: Contents) -> Setting[Version] | None:
+    """Return the release that the files name. Raises PropertiesError if they name several, or none of Kafka."""
+    found: Setting[Version] | None = None
+    for text, place in contents.releases:
+        try:
+            new = Setting(version_of_binaries(text), place)
+        except ValueError as error:
+            raise PropertiesError(f"{place}: {error}") from None
+        if found is not None and found.value != new.value:
+            raise PropertiesError(
+                f"{place}: the files mix versions: Kafka {new.value} here, and {found.value} in {found.source}; give"
+                " the files of one version"
+            )
+        found = found or new
+    return found
 
 
 def _topic(
@@ -271,7 +321,8 @@ def _evidence(contents: Contents) -> Iterator[Evidence]:
         yield Evidence(
             f"shows a TopicId ({next(iter(contents.topic_ids.values()))})", "2.8", "3.7", lacks=", but no Elr"
         )
-    elif contents.headers:
-        yield Evidence(f"shows no TopicId ({next(iter(contents.headers.values()))[2]})", until="2.7")
-    elif contents.partitions:
-        yield Evidence(f"shows no Elr ({next(iter(contents.partitions.values())).place})", until="3.7")
+    elif contents.bare_topics:
+        yield Evidence(f"shows no TopicId ({contents.bare_topics[0]})", until="2.7")
+    elif contents.bare_partitions:
+        yield Evidence(f"shows no Elr ({contents.bare_partitions[0]})", until="3.7")
+    yield from contents.evidence

@@ -162,6 +162,8 @@ class Reader:
         self.contents.with_settings.add(name)
         if "TopicId" in labels:
             self.contents.topic_ids[name] = self._place
+        else:
+            self.contents.bare_topics.append(self._place)
         if labels.get("MarkedForDeletion") == "true":
             marked = Ignored("MarkedForDeletion", "true", WhyIgnored.NOT_MODELLED, TO_BE_DELETED, self._place)
             self.contents.ignored[name].append(marked)
@@ -205,8 +207,7 @@ class Reader:
         for broker in available.get("Elr", ()):
             if broker in isr:
                 raise self._error(f"broker {broker} is both in the ISR and in the Elr")
-        if shown:
-            self.contents.elr_fields.append(self._place)
+        (self.contents.elr_fields if shown else self.contents.bare_partitions).append(self._place)
         if available:
             self.contents.known_elrs.append(self._place)
         if any(available.values()):

@@ -136,9 +136,11 @@ def read_versions(
     kafka_version: str | None,
     metadata_version: str | None = None,
     evidence: Sequence[Evidence] = (),
+    named: Setting[Version] | None = None,
 ) -> Versions:
-    """Determine the versions and the mode of a cluster. Raises PropertiesError if two sources contradict each other."""
-    option = _option(KAFKA_VERSION, kafka_version, version_of_binaries)
+    """Determine the versions and the mode of a cluster; `named` is the release that a file names (the version of a
+    Strimzi resource). Raises PropertiesError if two sources contradict each other."""
+    option = _option(KAFKA_VERSION, kafka_version, version_of_binaries) or named
     metadata = _metadata(settings, metadata_version)
     inter_broker = of_file.in_effect if (of_file := settings.get(*INTER_BROKER_PROTOCOL)) else None
     shown = _mode_shown(settings, metadata, evidence)

@@ -10,19 +10,30 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from isrcheck.checker.cluster.contents import Contents, Described, described
+from isrcheck.checker.cluster.contents import Contents, Described, described, listed
 from isrcheck.checker.cluster.describe import KAFKA_TOOLS
 from isrcheck.checker.cluster.dialects import text_sections
 from isrcheck.checker.cluster.formats.clients import CLIENTS
+from isrcheck.checker.cluster.formats.environment import ENVIRONMENT
 from isrcheck.checker.cluster.formats.format import Format, Part
+from isrcheck.checker.cluster.formats.metadata import METADATA
 from isrcheck.checker.cluster.formats.shape import is_yaml_or_json, refuse_shape
+from isrcheck.checker.cluster.formats.strimzi import STRIMZI
+from isrcheck.checker.cluster.formats.terraform import TERRAFORM
 from isrcheck.checker.cluster.formats.tree import Tree, read_trees
 from isrcheck.checker.cluster.property_files import PropertiesError, decode, printable, read_text
 from isrcheck.checker.cluster.releases import Role
 
 STANDARD_INPUT = Path("standard input")
 
-FORMATS: Sequence[Format] = (KAFKA_TOOLS, CLIENTS)
+FORMATS: Sequence[Format] = (
+    KAFKA_TOOLS,
+    *STRIMZI,
+    *ENVIRONMENT,
+    *TERRAFORM,
+    *METADATA,
+    CLIENTS,
+)
 """All formats except property files, in the order in which they are asked."""
 
 
@@ -90,6 +101,6 @@ def _read_documents(part: Part, documents: Sequence[Tree], contents: Contents) -
             f"{part.path}: is YAML or JSON{f' ({names})' if names else ''}, but nothing in it is known to describe"
             f" Kafka; known are {known_names}"
         )
-    for document in left_out:
-        kind = printable(document.text_at("kind")) or "a document"
-        contents.remarks.append(f"{document.place}: {kind} is left out: it has no known format")
+    if left_out:
+        kinds = [f"{document.text_at('kind') or 'a document'} (line {document.line})" for document in left_out]
+        contents.remarks.append(f"{part.path}: nothing is taken from {listed(kinds)}, which have no known format")

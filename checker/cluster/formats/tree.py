@@ -57,6 +57,8 @@ class Tree:
     """The entries by name, in the order of the file; of two entries with one name, the later counts, as in parsers."""
     unknown: str = ""
     """What stands in place of the value, such as `a value with the tag !vault`; empty if the value is known."""
+    is_block: bool = False
+    """Whether the text begins in the line below, as after | in YAML."""
     size: int = 1
     """The number of values in the tree, with those that aliases repeat."""
 
@@ -157,7 +159,7 @@ class _Reading:
         if event.style is None and event.tag is None:
             value = _WORDS.get(event.value, event.value)
         unknown = _tagged(event.tag or "") or ("a template" if _TEMPLATE.search(event.value) else "")
-        return Tree(self.path, line, value, unknown=unknown)
+        return Tree(self.path, line, value, unknown=unknown, is_block=event.style in ("|", ">"))
 
     def _repeated(self, anchor: str, line: int) -> Tree:
         if anchor not in self.anchors:

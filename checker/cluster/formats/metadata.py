@@ -1,0 +1,199 @@
+"""Reads what clients and tools print of a running cluster: kcat (text and JSON), rpk (JSON), kafka-metadata-quorum, and
+the AWS command line.
+
+kcat and rpk show no settings of brokers; rpk does not show which replicas are in sync either.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Iterator, Sequence
+
+from isrcheck.checker.cluster.contents import Contents, Partition
+from isrcheck.checker.cluster.formats.format import Format, Part
+from isrcheck.checker.cluster.formats.terraform import with_defaults_of_msk
+from isrcheck.checker.cluster.formats.tree import Tree
+from isrcheck.checker.cluster.formats.values import known, setting, text_of_properties
+from isrcheck.checker.cluster.property_files import LINE_END, PropertiesError, Section, printable, quoted
+from isrcheck.checker.cluster.releases import Role
+from isrcheck.checker.cluster.versions import Evidence, Mode
+
+# --- kcat ---
+
+_KCAT_TOPIC = re.compile(r'  topic "(?P<name>[^"]*)" with (?P<count>\d+) partitions:.*')
+_KCAT_PARTITION = re.compile(
+    r"    partition (?P<number>\d+), leader (?P<leader>-?\d+), replicas: (?P<replicas>[\d,]*), isrs: (?P<isr>[\d,]*).*"
+)
+_KCAT_BEGINS = re.compile(r"Metadata for (?:all topics|.*) \(from broker .*\):")
+
+
+def _is_kcat(part: Part) -> bool:
+    return part.tree is None and bool(part.head) and _KCAT_BEGINS.fullmatch(part.head[0].strip()) is not None
+
+
+def _read_kcat(part: Part, contents: Contents) -> None:
+    topic = ""
+    for number, line in enumerate(LINE_END.split(part.text), start=1):
+        if found := _KCAT_TOPIC.fullmatch(line):
+            topic = found["name"]
+            _add_topic(contents, topic, f"{part.path}:{number}")
+        elif found := _KCAT_PARTITION.fullmatch(line):
+            replicas, isr = (tuple(map(int, filter(None, found[name].split(",")))) for name in ("replicas", "isr"))
+            place = f"{part.path}:{number}"
+            _add_partition(contents, topic, int(found["number"]), int(found["leader"]), replicas, isr, place)
+        elif line.lstrip().startswith(("topic ", "partition ")):
+            raise PropertiesError(f"{part.path}:{number}: {quoted(line.strip())} is no line of kcat -L; describe again")
+
+
+def _is_kcat_json(part: Part) -> bool:
+    return part.tree is not None and bool(part.tree.at("originating_broker") and part.tree.at("topics"))
+
+
+def _read_kcat_json(part: Part, contents: Contents) -> None:
+    assert part.tree is not None
+    for topic in part.tree.at("topics").items:
+        name = topic.text_at("topic")
+        _add_topic(contents, name, topic.place)
+        for one in topic.at("partitions").items:
+            replicas, isr = (
+                tuple(_id(broker.at("id")) for broker in one.at(field).items) for field in ("replicas", "isrs")
+            )
+            number, leader = _id(one.at("partition")), _id(one.at("leader"))
+            _add_partition(contents, name, number, leader, replicas, isr, one.place)
+
+
+def _id(value: Tree) -> int:
+    if value.text is None or re.fullmatch(r"-1|\d{1,9}", value.text, re.ASCII) is None:
+        raise PropertiesError(f"{value.place}: {quoted(value.text or 'nothing')} is no id of a broker; describe again")
+    return int(value.text)
+
+
+def _add_topic(contents: Contents, name: str, place: str) -> None:
+    if not name:
+        raise PropertiesError(f"{place}: this topic has no name; describe again")
+    contents.topics.setdefault(name, [])
+
+
+def _add_partition(
+    contents: Contents,
+    topic: str,
+    number: int,
+    leader: int,
+    replicas: Sequence[int],
+    isr: Sequence[int],
+    place: str,
+) -> None:
+    """Add a partition as the metadata of a client show it: a leader of -1 is none."""
+    if not replicas or not set(isr) <= set(replicas):
+        problem = "no replicas" if not replicas else "members of its ISR that are no replicas"
+        raise PropertiesError(f"{place}: {printable(topic)}-{number} has {problem}; describe again")
+    shown = Partition(topic, number, None if leader < 0 else leader, tuple(replicas), tuple(isr), place)
+    old = contents.partitions.get((topic, number))
+    if old is not None and (old.leader, old.replicas, old.isr) != (shown.leader, shown.replicas, shown.isr):
+        raise PropertiesError(
+            f"{place}: {shown.name} differs from its description in {old.place}; keep the later description"
+        )
+    contents.partitions.setdefault((topic, number), shown)
+
+
+# --- rpk ---
+
+
+def _described_by_rpk(part: Part) -> Sequence[Tree]:
+    if part.tree is None:
+        return ()
+    described = part.tree.items or (part.tree,)
+    return described if all(one.at("summary", "name") for one in described) else ()
+
+
+def _read_rpk(part: Part, contents: Contents) -> None:
+    for one in _described_by_rpk(part):
+        summary = one.at("summary")
+        partitions, replicas = _id(summary.at("partitions")), _id(summary.at("replicas"))
+        own = [
+            entry for entry in one.at("configs").items if "DYNAMIC_TOPIC" in entry.text_at("source").replace(" ", "_")
+        ]
+        settings = known(setting(entry.text_at("key"), entry.at("value")) for entry in own)
+        is_shown = bool(one.at("configs"))
+        contents.add_topic(summary.text_at("name"), settings if is_shown else None, partitions, replicas, summary.place)
+    contents.remarks.append(
+        f"{part.path}: rpk does not show which replicas are in sync (give the output of kafka-topics --describe or"
+        " kcat -L); the brokers are assumed to be those of Kafka, because Redpanda replicates by Raft"
+    )
+
+
+# --- kafka-metadata-quorum ---
+
+_VOTERS = re.compile(r"CurrentVoters:\s+\[(?P<voters>.*)\]\s*")
+_LEADER = re.compile(r"LeaderId:\s+(?P<id>-?\d+)\s*")
+_REPLICA = re.compile(r"(?P<id>\d+)\s.*\b(?P<status>Leader|Follower|Observer)\s*")
+
+
+def _is_quorum(part: Part) -> bool:
+    first = part.head[0] if part.head else ""
+    return part.tree is None and (
+        first.startswith("ClusterId:") or re.match(r"(?:NodeId|ReplicaId)\s", first) is not None
+    )
+
+
+def _read_quorum(part: Part, contents: Contents) -> None:
+    voters, active = dict(_voters(part)), None
+    for line in part.head:
+        if found := _LEADER.fullmatch(line) or _REPLICA.fullmatch(line):
+            if found.groupdict().get("status", "Leader") == "Leader":
+                active = int(found["id"])
+    if not voters:
+        raise PropertiesError(f"{part.path}: no voters are in it; give the output of kafka-metadata-quorum describe")
+    if contents.voters and set(contents.voters) != set(voters):
+        raise PropertiesError(f"{part.path}: its voters differ from those of another file; keep the later output")
+    contents.voters |= voters
+    contents.active_controller = active if active is not None and active >= 0 else contents.active_controller
+    place = next(iter(voters.values()))
+    contents.evidence.append(Evidence(f"shows voters ({place})", "3.3", mode=Mode.KRAFT, tool="kafka-metadata-quorum"))
+    if len(voters) < 3 or len(voters) % 2 == 0:
+        survives = (len(voters) - 1) // 2
+        contents.remarks.append(
+            f"{place}: {len(voters)} controller{'s' * (len(voters) > 1)} vote: the cluster has no active controller after"
+            f" the loss of {survives + 1}"
+        )
+
+
+def _voters(part: Part) -> Iterator[tuple[int, str]]:
+    for number, line in enumerate(LINE_END.split(part.text), start=1):
+        place = f"{part.path}:{number}"
+        if found := _VOTERS.fullmatch(line):
+            ids = re.findall(r'"id":\s*(\d+)', found["voters"]) or re.findall(r"\d+", found["voters"])
+            yield from ((int(text), place) for text in ids)
+        elif (found := _REPLICA.fullmatch(line)) and found["status"] != "Observer":
+            yield int(found["id"]), place
+
+
+# --- aws kafka ---
+
+
+def _is_revision(part: Part) -> bool:
+    return part.tree is not None and bool(part.tree.at("ServerProperties"))
+
+
+def _read_revision(part: Part, contents: Contents) -> None:
+    assert part.tree is not None
+    value = part.tree.at("ServerProperties")
+    try:
+        text = base64.b64decode(value.text or "", validate=True).decode()
+    except (binascii.Error, UnicodeDecodeError):
+        text = value.text or ""
+    settings = text_of_properties(Tree(value.path, value.line, text))
+    contents.sections.append(
+        Section(Role.BROKER, "the MSK configuration", with_defaults_of_msk(list(settings), value, contents))
+    )
+
+
+METADATA = (
+    Format("the output of kcat -L", _is_kcat, _read_kcat),
+    Format("the output of kcat -L -J", _is_kcat_json, _read_kcat_json),
+    Format("the output of rpk topic describe --format json", lambda part: bool(_described_by_rpk(part)), _read_rpk),
+    Format("the output of kafka-metadata-quorum describe", _is_quorum, _read_quorum),
+    Format("the output of aws kafka describe-configuration-revision", _is_revision, _read_revision),
+)

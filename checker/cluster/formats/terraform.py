@@ -1,0 +1,156 @@
+"""Reads Terraform: configurations and clusters of Amazon MSK, and topics of the Kafka and Confluent providers.
+
+Amazon MSK gives settings that a configuration lacks its own defaults, which are not those of Kafka: unclean elections
+are on. Confluent Cloud keeps three replicas of every topic.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+
+from isrcheck.checker.cluster.contents import Contents
+from isrcheck.checker.cluster.formats.format import Format, Part
+from isrcheck.checker.cluster.formats.hcl import Block, read_blocks
+from isrcheck.checker.cluster.formats.tree import Tree
+from isrcheck.checker.cluster.formats.values import number, settings_of, text_of_properties, unknown
+from isrcheck.checker.cluster.property_files import PropertiesError, Property, Section, printable
+from isrcheck.checker.cluster.releases import Role
+
+_BLOCK = re.compile(
+    r'(?:resource|data|module|variable|provider|output)\s+"[^"]*"(?:\s+"[^"]*")?\s*\{|locals\s*\{|terraform\s*\{'
+)
+
+ZONES_ASSUMED = 3
+
+
+def defaults_of_msk(zones: int) -> Mapping[str, str]:
+    """Return the settings that count and that Amazon MSK gives a cluster in this number of availability zones."""
+    return {
+        "default.replication.factor": "3" if zones > 2 else "2",
+        "min.insync.replicas": "2" if zones > 2 else "1",
+        "unclean.leader.election.enable": "true",
+        "auto.leader.rebalance.enable": "true",
+    }
+
+
+def with_defaults_of_msk(
+    settings: list[Property], place: Tree, contents: Contents, zones: int | None = None
+) -> tuple[Property, ...]:
+    """Return the settings, with Amazon MSK's defaults for those that are not given; a remark tells which."""
+    given = {line.key for line in settings}
+    lacking = {key: value for key, value in defaults_of_msk(zones or ZONES_ASSUMED).items() if key not in given}
+    if lacking:
+        where = f"{zones} availability zones" if zones else f"{ZONES_ASSUMED} availability zones (assumed)"
+        spelled = ", ".join(f"{key}={value}" for key, value in lacking.items())
+        contents.remarks.append(
+            f"{place.place}: not given, so Amazon MSK's own defaults for standard brokers in {where} are assumed:"
+            f" {spelled}"
+        )
+    return (*settings, *(Property(key, value, place.path, place.line) for key, value in lacking.items()))
+
+
+def _is_terraform(part: Part) -> bool:
+    return part.tree is None and any(_BLOCK.match(line.strip()) for line in part.head)
+
+
+def _read(part: Part, contents: Contents) -> None:
+    blocks = read_blocks(part.path, part.text)
+    resources = [block for block in blocks if block.words[:1] == ("resource",) and len(block.words) == 3]
+    zones = next((number_of_zones(one) for one in resources if one.words[1] == "aws_msk_cluster"), None)
+    taken = 0
+    for resource in resources:
+        if resource.words[1] == "aws_msk_configuration":
+            _read_configuration(resource, zones, contents)
+        elif resource.words[1] == "aws_msk_cluster":
+            _read_cluster(resource, contents)
+        elif (topic := _TOPICS.get(resource.words[1])) is not None:
+            topic(resource, contents)
+        else:
+            continue
+        taken += 1
+    if not taken:
+        raise PropertiesError(
+            f"{part.path}: is Terraform without a resource that describes Kafka (aws_msk_configuration,"
+            " aws_msk_cluster, kafka_topic, confluent_kafka_topic); give the file that has them"
+        )
+
+
+def number_of_zones(cluster: Block) -> int | None:
+    """Return the number of subnets of an aws_msk_cluster, one in each zone; None if an expression decides it."""
+    for group in cluster.blocks:
+        if group.words == ("broker_node_group_info",):
+            return len(group.attribute("client_subnets").items) or None
+    return None
+
+
+def _read_configuration(resource: Block, zones: int | None, contents: Contents) -> None:
+    text = resource.attribute("server_properties")
+    if why := text.unknown:
+        raise PropertiesError(
+            f"{text.place}: server_properties is {why}, so its settings are unknown; give what the running cluster has"
+            " (aws kafka describe-configuration-revision)"
+        )
+    settings = with_defaults_of_msk(list(text_of_properties(text)), text, contents, zones)
+    contents.sections.append(Section(Role.BROKER, f"the MSK configuration {resource.words[2]}", settings))
+    versions = [item for item in resource.attribute("kafka_versions").items if not unknown(item)]
+    if len(versions) == 1:
+        _add_release(versions[0], contents)
+
+
+def _read_cluster(resource: Block, contents: Contents) -> None:
+    version = resource.attribute("kafka_version")
+    if why := unknown(version):
+        contents.remarks.append(f"{version.place}: kafka_version is {why}: unknown; give --kafka-version")
+    elif version.text:
+        _add_release(version, contents)
+
+
+def _add_release(version: Tree, contents: Contents) -> None:
+    text = (version.text or "").removesuffix(".kraft").removesuffix(".tiered")
+    contents.releases.append((text.removesuffix(".x"), version.place))
+
+
+def _topic_of_kafka(resource: Block, contents: Contents) -> None:
+    _topic(resource, "name", "partitions", resource.attribute("replication_factor"), contents)
+
+
+def _topic_of_msk(resource: Block, contents: Contents) -> None:
+    _topic(resource, "name", "partition_count", resource.attribute("replication_factor"), contents)
+
+
+def _topic_of_confluent(resource: Block, contents: Contents) -> None:
+    path, line = resource.attribute("topic_name").path, resource.attribute("topic_name").line
+    name = _topic(resource, "topic_name", "partitions_count", Tree(path, line, "3"), contents)
+    remark = "Confluent Cloud keeps 3 replicas of every topic"
+    if not any(setting.key == "min.insync.replicas" for setting in contents.topics[name]):
+        contents.topics[name].append(Property("min.insync.replicas", "2", path, line))
+        remark += ", and sets min.insync.replicas=2 if it is not given"
+    contents.remarks.append(f"{resource.place}: assumed: {remark}")
+
+
+def _topic(resource: Block, name_is: str, partitions_is: str, replicas: Tree, contents: Contents) -> str:
+    named = resource.attribute(name_is)
+    name = resource.words[2] if unknown(named) or named.text is None else named.text
+    partitions = number(resource.attribute(partitions_is), partitions_is)
+    factor = number(replicas, "replication_factor")
+    contents.add_topic(name, settings_of(resource.attribute("config")), partitions, factor, replicas.place)
+    for value, what in ((named, name_is), (replicas, "replication_factor")):
+        if why := unknown(value):
+            contents.remarks.append(f"{value.place}: {what} of {printable(name)} is {why}: unknown")
+    for each in ("for_each", "count"):
+        if each in resource.attributes:
+            contents.remarks.append(
+                f"{resource.attribute(each).place}: {printable(name)} stands for several topics ({each}); the answer is"
+                " for their common settings"
+            )
+    return name
+
+
+_TOPICS: Mapping[str, Callable[[Block, Contents], None]] = {
+    "kafka_topic": _topic_of_kafka,
+    "confluent_kafka_topic": _topic_of_confluent,
+    "aws_msk_topic": _topic_of_msk,
+}
+
+TERRAFORM = (Format("Terraform with resources of MSK, Kafka topics or Confluent topics", _is_terraform, _read),)

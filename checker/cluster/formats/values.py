@@ -1,0 +1,75 @@
+"""Turns values of trees into settings. A value that only the running system knows is unknown, and is never guessed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from isrcheck.checker.cluster.formats.tree import Tree
+from isrcheck.checker.cluster.property_files import READERS, PropertiesError, Property, printable, properties_of
+from isrcheck.checker.cluster.settings import READ_AS_TEXT
+
+_FILLED_IN = re.compile(r"\$\{.*?\}|\{\{.*?\}\}|\{%.*?%\}|\$\(\w+\)|<<?[A-Z_]+>?>", re.DOTALL)
+"""What a shell, a template or a provider of configurations replaces: ${MIN_ISR}, {{ min_isr }}, $(POD_NAME)."""
+
+
+def setting(key: str, value: Tree, *, counts: bool | None = None) -> Property | None:
+    """Return a setting; None if nothing is written there, or if an unknown value does not count for the answer.
+    `counts` says whether it counts; None means that Kafka's key decides. Raises PropertiesError for an unknown value
+    that counts."""
+    text = value.text
+    if value.items and all(item.text is not None and not item.unknown for item in value.items):
+        text = ",".join(item.text or "" for item in value.items)
+    if why := unknown(value):
+        if counts if counts is not None else key in READERS or key in READ_AS_TEXT:
+            raise PropertiesError(
+                f"{value.place}: {printable(key)} is {why}, so its value is unknown; write the value, or give what the"
+                " running cluster has (kafka-configs --describe --all)"
+            )
+        return None
+    return None if text is None else Property(key, text, value.path, value.line)
+
+
+def unknown(value: Tree) -> str:
+    """Return what stands in place of a value that the file does not give; empty if the file gives the value."""
+    if value.unknown:
+        return value.unknown
+    if value.text is not None and (found := _FILLED_IN.search(value.text)):
+        return f"filled in from {printable(found.group()[:40])}"
+    return "no single value" if value.entries else ""
+
+
+def settings_of(entries: Tree) -> list[Property]:
+    """Return the settings that a mapping gives, KEY: VALUE. Raises PropertiesError as `setting` does."""
+    return known(setting(key, value) for key, value in entries.entries.items())
+
+
+def known(settings: Iterable[Property | None]) -> list[Property]:
+    """Return the settings without those that are None."""
+    return [one for one in settings if one is not None]
+
+
+def text_of_properties(value: Tree) -> Sequence[Property]:
+    """Return the settings in the text of a property file that is a value in another file, with their places there."""
+    first = value.line + 1 if value.is_block else value.line
+    is_below = value.is_block or "\n" not in (value.text or "")
+    lines = properties_of(value.path, value.text or "")
+    settings = [replace(line, line=first + line.line - 1 if is_below else value.line) for line in lines]
+    return known(setting(one.key, Tree(one.path, one.line, one.value)) for one in settings)
+
+
+def number(value: Tree, what: str) -> int:
+    """Return a whole number of at least 1; 0 if nothing is written there, or if it is unknown. Raises PropertiesError
+    for another text."""
+    if unknown(value) or value.text is None:
+        return 0
+    if re.fullmatch(r"[1-9]\d{0,8}", value.text, re.ASCII) is None:
+        raise PropertiesError(f"{value.place}: {what} {value.text!r} is not a whole number of at least 1; correct it")
+    return int(value.text)
+
+
+def place_of(path: Path, line: int) -> str:
+    """Return a place as FILE:LINE."""
+    return f"{path}:{line}"
