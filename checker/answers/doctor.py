@@ -29,7 +29,15 @@ from isrcheck.checker.answers.answer import (
     groups,
 )
 from isrcheck.checker.answers.findings import Finding, Search, trace_of, without_search
-from isrcheck.checker.answers.questions import Case, Question, Topic, defects_of, loses_data, losses_to_survive
+from isrcheck.checker.answers.questions import (
+    OF_JAVA_CLIENTS,
+    Case,
+    Question,
+    Topic,
+    defects_of,
+    loses_data,
+    losses_to_survive,
+)
 from isrcheck.checker.answers.recorded import Record, Recorded
 from isrcheck.checker.answers.report import answer_lines, as_object, now_of, table_lines
 from isrcheck.checker.cluster.cluster import Cluster, Reading, read_clusters
@@ -144,7 +152,10 @@ def in_words(question: Question) -> str:
 def examine(cluster: Cluster, asking: Asking) -> Answer:
     """Ask all questions about a cluster, and return the answer."""
     case = case_of(cluster)
-    failures = [named(question.name) for question in defects_of(case, cluster.release)]
+    of_others = () if cluster.producer.library.has_java_clients else OF_JAVA_CLIENTS
+    failures = [
+        named(question.name) for question in defects_of(case, cluster.release) if question.name not in of_others
+    ]
     answer = Answer(cluster, case)
     is_searched = answer.why_undecidable in (None, cluster.generation.why_undecided)
     if answer.why_broken is not None or not is_searched:

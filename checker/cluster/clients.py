@@ -29,7 +29,7 @@ from typing import Any
 
 from isrcheck.checker.cluster.generation import FIRST_TV2_BY_DEFAULT, has_new_epochs, transactions_generation
 from isrcheck.checker.cluster.libraries import ClientLibrary
-from isrcheck.checker.cluster.property_files import BY_DURATION, MOST, PropertiesError, Section
+from isrcheck.checker.cluster.property_files import BY_DURATION, MOST, Layer, PropertiesError, Section
 from isrcheck.checker.cluster.releases import Role, Version, knows
 from isrcheck.checker.cluster.settings import GivenSetting, RoleSettings, Setting, Settings, role_of
 from isrcheck.checker.cluster.versions import Versions
@@ -141,7 +141,7 @@ def weakest_clients(sections: Sequence[Section], versions: Versions) -> tuple[li
 
 
 MOST_NAMED = 4
-"""The most clients that a remark names besides the weakest."""
+"""The most clients that a remark names other than the weakest."""
 
 
 def _strength(role: Role, settings: Settings, versions: Versions) -> tuple[tuple[Any, ...], str]:
@@ -187,8 +187,7 @@ class _Rules(RoleSettings):
     def derived(self, key: str, needed: Any, wants: GivenSetting | None) -> Setting[Any]:
         """Return the given value of a key; else `needed`, if a setting (`wants`) requires it; else the default."""
         usual = self.setting(key)
-        adapts = wants is not None and self.library is not ClientLibrary.SARAMA
-        if wants is not None and adapts and needed != usual.value and self.given(key) is None:
+        if wants is not None and self.adapts and needed != usual.value and self.given(key) is None:
             return Setting(needed, f"becomes {needed} because of {wants.spelled} in {wants.source}", key, str(needed))
         return usual
 
@@ -217,7 +216,7 @@ class _Rules(RoleSettings):
             else:
                 because = f"{wants.spelled} ({wants.source}), which enables idempotence,"
                 undo = no_transactions
-            raise self._refusal(given or wants, f"{because} needs {need}", f"{cure}, or {undo}")
+            raise self._refusal(given, f"{because} needs {need}", f"{cure}, or {undo}", wants)
         if wants is explicit:
             return wants.in_effect, wants
         return _idempotence(True, f"becomes true because of {wants.spelled} in {wants.source}"), wants
@@ -229,7 +228,7 @@ class _Rules(RoleSettings):
         Since 4.0 too many requests in flight are refused, even if another setting disables idempotence (KAFKA-17927).
         """
         usual = self.default(IDEMPOTENCE).source
-        obstacles = [(given, need, cure) for given, need, cure in self._obstacles() if given is not None]
+        obstacles = list(self._obstacles())
         for given, need, cure in obstacles:
             if given.key == IN_FLIGHT and self.release.has("4.0") and self.library.has_java_clients:
                 because = f"enable.idempotence=true ({usual}) needs {need}"
@@ -240,29 +239,48 @@ class _Rules(RoleSettings):
         given, _, cure = obstacles[0]
         if identified:
             because = f"it disables idempotence, which {identified.spelled} ({identified.source}) needs"
-            raise self._refusal(given, because, f"{cure}, or leave {self.named(TRANSACTIONAL_ID)} out")
-        return _idempotence(False, f"disabled because of {given.spelled} in {given.source}")
+            raise self._refusal(given, because, f"{cure}, or leave {self.named(TRANSACTIONAL_ID)} out", identified)
+        where = f"in {given.source}" if given.members else f"({given.source})"
+        return _idempotence(False, f"disabled because of {given.spelled} {where}")
 
-    def _obstacles(self) -> Iterator[tuple[GivenSetting | None, str, str]]:
-        """Yield settings that conflict with idempotence, each with what idempotence needs, and the cure. None stands
-        for a default, which only Sarama does not adapt."""
-        adapts = self.library is not ClientLibrary.SARAMA
-        retries, acks, in_flight = (self.given(key) for key in (RETRIES, ACKS, IN_FLIGHT))
+    def _obstacles(self) -> Iterator[tuple[GivenSetting, str, str]]:
+        """Yield the settings that conflict with idempotence, each with what idempotence needs, and the cure."""
+        retries, acks, in_flight = (self._stated(key) for key in (RETRIES, ACKS, IN_FLIGHT))
         if retries and retries.value == 0:
             yield retries, f"{self.named(RETRIES)} above 0", f"leave {self.named(RETRIES)} out"
-        if (acks.value if acks else "all" if adapts else self.default(ACKS).value) != "all":
+        if acks and acks.value != "all":
             all_of_them = self.library.spelled(ACKS, "all")
             yield acks, all_of_them, f"write {all_of_them}"
         most = self.most_in_flight
-        if (in_flight.value if in_flight else most if adapts else self.default(IN_FLIGHT).value) > most:
+        if in_flight and in_flight.value > most:
             cure = self.library.spelled(IN_FLIGHT, str(most))
             yield in_flight, cure if most == 1 else f"{self.named(IN_FLIGHT)} of at most {most}", f"write {cure}"
+
+    def _stated(self, key: str) -> GivenSetting | None:
+        """Return the given setting of a key. If the library does not adapt its own defaults to idempotence, they count
+        as given: Sarama compares them, and Spring Cloud Stream hands them to the Java client."""
+        usual, given = self.default(key), self.given(key)
+        if given is not None or self.adapts or usual.source != self.default_of_library:
+            return given
+        spelled = self.library.spelled(key, usual.text)
+        places = (usual.source,)
+        return GivenSetting(self.role, key, usual.text, usual.value, places, self.role, Layer.FILE, (), written=spelled)
+
+    @property
+    def adapts(self) -> bool:
+        """Whether the library adapts its own defaults to idempotence."""
+        return self.library not in (ClientLibrary.SARAMA, ClientLibrary.BINDER)
 
     def named(self, key: str) -> str:
         """Return the library's own name of a key."""
         return self.library.spelled(key, "").removesuffix("=")
 
-    def _refusal(self, given: GivenSetting, because: str, cure: str) -> PropertiesError:
+    def _refusal(
+        self, given: GivenSetting, because: str, cure: str, wants: GivenSetting | None = None
+    ) -> PropertiesError:
+        """Return the error for a setting; for a default of the library, at the place of the setting that conflicts."""
+        if wants is not None and not given.members:
+            given = replace(given, places=wants.places, written=f"{given.spelled}, {given.source}")
         whose = f"Kafka {self.release}" if self.library is ClientLibrary.JAVA else self.library.value
         refuses = f"a producer of {whose} refuses to start with it"
         return PropertiesError(f"{given.source}: {given.spelled}: {refuses}, because {because}; {cure}")

@@ -7,7 +7,7 @@ of Spring. Each becomes a `Section`.
 
 What cannot belong to a known library is refused by a PropertiesError, which says what to give instead.
 
-Sources, read in August 2026, besides those of `libraries`: Spring Boot's KafkaProperties (buildProducerProperties:
+Sources, read in August 2026, in addition to those of `libraries`: Spring Boot's KafkaProperties (buildProducerProperties:
 `properties.*` overrides the named settings, and a client's settings override the common ones); MirrorMakerConfig and
 MirrorSourceConfig (replication.factor=2 by default); StreamsConfig (with exactly-once processing, enable.idempotence,
 transactional.id and isolation.level of a file are ignored; unprefixed settings hold for all clients); Worker
@@ -52,6 +52,7 @@ def text_sections(role: Role | None, path: Path, text: str) -> list[Section]:
 def client_sections(role: Role | None, member: str, documents: Sequence[Sequence[Property]]) -> list[Section]:
     """Return the sections of the documents of a file. Raises PropertiesError for keys that nobody is known to have. A
     file with the keys of Kafka's own brokers, topics and Java clients is one section."""
+    documents = [[_from_environment(line) for line in document] for document in documents]
     properties = tuple(line for document in documents for line in document)
     if any(line.key.startswith(_SPRING) for line in properties):
         return _spring(member, documents)
@@ -62,10 +63,25 @@ def client_sections(role: Role | None, member: str, documents: Sequence[Sequence
     return [Section(role, member, properties)]
 
 
+_OF_IMAGES = ("CONNECT_", "SPRING_KAFKA_")
+
+
+def _from_environment(line: Property) -> Property:
+    """Return the property that an environment variable sets: producer.acks for CONNECT_PRODUCER_ACKS (of Confluent's
+    and Debezium's images of Kafka Connect), spring.kafka.producer.acks for SPRING_KAFKA_PRODUCER_ACKS."""
+    name = line.value.partition("=")[0].strip() if line.key == "export" else line.key
+    if not name.startswith(_OF_IMAGES):
+        return line
+    value = line.value.partition("=")[2] if line.key == "export" else line.value
+    key = name.removeprefix("CONNECT_").lower().replace("_", ".")
+    written = f"{name}={shown(key, value.strip())}"
+    return replace(line, key=key, value=value.strip().strip("\"'"), written=written)
+
+
 def has_clients(properties: Iterable[Property]) -> bool:
     """Whether properties configure clients: by a key of a library or framework, or of Kafka's own Java clients."""
-    of_libraries = frozenset().union(*_ONLY.values(), _SIGNS)
-    return any(not of_libraries.isdisjoint((line.key, _dotted(line.key))) for line in properties)
+    keys = [_from_environment(line).key for line in properties]
+    return any(not _OF_ANY_LIBRARY.isdisjoint((key, _dotted(key))) for key in keys)
 
 
 def is_nested(properties: Iterable[Property]) -> bool:
@@ -410,6 +426,7 @@ _KEYS = {
 """Keys that only one library or framework has. The aliases that librdkafka shares with the old Scala producer show
 librdkafka, unless another key shows Scala."""
 _ONLY = {library: frozenset(keys.split()) for library, keys in _KEYS.items()}
+_OF_ANY_LIBRARY = _SIGNS.union(*_ONLY.values())
 
 _ALIASES = {
     "request.required.acks": "acks",
@@ -435,6 +452,11 @@ _VALUES = {
     for key, values in _SPELLINGS.items()
 }
 """The Java clients' names of values that other libraries spell in their own ways, in small letters."""
+
+
+def is_key_of(library: ClientLibrary, key: str) -> bool:
+    """Whether only this library has a key."""
+    return key in _ONLY.get(library, ())
 
 
 def _translated(line: Property, key: str) -> Property:
@@ -562,7 +584,7 @@ _LAST_OF_A_PREFIX = frozenset({"producer", "consumer", "override", "kafka", "pro
 """The last words of prefixes that frameworks put before a key: producer.acks, producer.override.acks, kafka.acks."""
 
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*")
-_VARIABLES_OF_IMAGES = ("KAFKA_", "CONNECT_", "CONFLUENT_", "SPRING_KAFKA_")
+_VARIABLES_OF_IMAGES = ("KAFKA_", "CONFLUENT_")
 
 
 def without_prefix(key: str) -> str:

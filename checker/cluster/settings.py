@@ -296,6 +296,11 @@ class RoleSettings:
         """Return the value of a key: the given value, else the default of the release."""
         return given.in_effect if (given := self.given(key)) else self.default(key)
 
+    @property
+    def default_of_library(self) -> str:
+        """The text that names a default of the client library as the source of a value."""
+        return f"{self.library.value}{_DEFAULT}"
+
     def default(self, key: str) -> Setting[Any]:
         """Return the default of a key in this release, or in the library of the client."""
         text, whose = self.library.default(key, self.release)
