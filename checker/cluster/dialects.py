@@ -7,11 +7,11 @@ of Spring. Each becomes a `Section`.
 
 What cannot belong to a known library is refused by a PropertiesError, which says what to give instead.
 
-Sources, read in August 2026, in addition to those of `libraries`: Spring Boot's KafkaProperties (buildProducerProperties:
-`properties.*` overrides the named settings, and a client's settings override the common ones); MirrorMakerConfig and
-MirrorSourceConfig (replication.factor=2 by default); StreamsConfig (with exactly-once processing, enable.idempotence,
-transactional.id and isolation.level of a file are ignored; unprefixed settings hold for all clients); Worker
-(exactlyOnceSourceTaskProducerConfigs).
+Sources, read in August 2026, in addition to those of `libraries`: Spring Boot's KafkaProperties
+(buildProducerProperties: `properties.*` overrides the named settings, and a client's settings override the common
+ones); MirrorMakerConfig and MirrorSourceConfig (replication.factor=2 by default); StreamsConfig (with exactly-once
+processing, enable.idempotence, transactional.id and isolation.level of a file are ignored; unprefixed settings hold for
+all clients); Worker (exactlyOnceSourceTaskProducerConfigs).
 """
 
 from __future__ import annotations

@@ -205,10 +205,13 @@ def test_the_library_and_its_defaults_are_told(text: str, says: str) -> None:
 
 
 def test_a_setting_with_another_name_is_shown_as_its_file_has_it() -> None:
-    read = cluster("request.required.acks=-1\nsasl.username=u\nsasl.password=hunter2\nbatch.num.messages=5\n")
+    read = cluster(
+        "request.required.acks=-1\nsasl.mechanisms=PLAIN\nsasl.username=u\nsasl.password=hunter2\nbatch.num.messages=5\n"
+    )
     (acks,) = (setting for setting in read.understood if setting.key == "acks")
     assert acks.meaning == "a record is acknowledged once the whole ISR has it (request.required.acks=-1)"
     assert [(one.key, one.value, one.reason) for one in read.ignored] == [
+        ("sasl.mechanisms", "PLAIN", "is a setting of librdkafka without bearing on replication"),
         ("sasl.username", "u", "is a setting of librdkafka without bearing on replication"),
         ("sasl.password", "[hidden]", "is a setting of librdkafka without bearing on replication"),
         ("batch.num.messages", "5", "has no bearing on replication"),
@@ -268,6 +271,12 @@ def test_kafka_connect_names_what_does_not_reach_its_clients_and_its_internal_to
         "f:7: status.storage.replication.factor=2: two lost brokers lose the states of connectors",
     )
     assert read.clusters[0].producer.acks.text == "all"
+
+
+def test_each_setting_of_a_connector_is_read_once() -> None:
+    read = cluster("connector.class=x\nproducer.override.acks=1\nproducer.override.linger.ms=5\n")
+    assert read.producer.acks.source == "f:2"
+    assert [one.key for one in read.ignored] == ["producer.override.linger.ms", "connector.class"]
 
 
 STREAMS = "application.id=x\nreplication.factor=3\ntopic.min.insync.replicas=2\n"
