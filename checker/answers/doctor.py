@@ -40,7 +40,8 @@ from isrcheck.checker.answers.questions import (
 )
 from isrcheck.checker.answers.recorded import Record, Recorded
 from isrcheck.checker.answers.report import answer_lines, as_object, now_of, table_lines
-from isrcheck.checker.cluster.cluster import Cluster, Reading, read_clusters
+from isrcheck.checker.cluster.cluster import Cluster, Reading
+from isrcheck.checker.cluster.formats.registry import read_clusters
 from isrcheck.checker.cluster.releases import Role
 from isrcheck.checker.command.options import OpenSession, Options
 from isrcheck.checker.command.table import DOCTOR

@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 from isrcheck.checker.cluster.clients import (
@@ -27,7 +26,6 @@ from isrcheck.checker.cluster.clients import (
     weakest_clients,
 )
 from isrcheck.checker.cluster.contents import Described, DescribedTopic, Partition, listed
-from isrcheck.checker.cluster.formats.registry import read_files
 from isrcheck.checker.cluster.generation import Generation, format_keys, read_generation
 from isrcheck.checker.cluster.ignored import Ignored, Keys, read_ignored
 from isrcheck.checker.cluster.libraries import OLDER_DEFAULTS, ClientLibrary
@@ -107,18 +105,9 @@ class Reading:
     active_controller: int | None = None
 
 
-def read_clusters(
-    files: Sequence[tuple[Role | None, Path]],
-    kafka_version: str | None,
-    described: Sequence[str] = (),
-    topic: str | None = None,
-    metadata_version: str | None = None,
-) -> Reading:
-    """Read the files of a cluster, each with its role (None: the content of the file determines it; - is standard
-    input). `described` are files that are output of Kafka's tools unless they have another format that is known;
-    `topic` selects one of several topics.
-    Raises PropertiesError if a file cannot be read, or if settings contradict each other."""
-    description = read_files(files, described, topic)
+def clusters_of(description: Described, kafka_version: str | None, metadata_version: str | None = None) -> Reading:
+    """Return a `Cluster` for each distinct configuration of the described topics, or one if no topic is described. The
+    versions are those of the command line. Raises PropertiesError if settings contradict each other."""
     alike: dict[tuple[tuple[str, str], ...], list[DescribedTopic]] = defaultdict(list)
     for described_topic in description.topics:
         alike[described_topic.settings].append(described_topic)

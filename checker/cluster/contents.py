@@ -30,6 +30,8 @@ FIRST_WITH_ELR_FIELDS = "3.8"
 _AFTER_IT = "the answer is for the replicas after it"
 _REASSIGNED = f"a reassignment under way is not modelled: {_AFTER_IT}"
 
+_DESCRIBE = "add the output of kafka-topics --describe"
+
 MOST_LISTED = 5
 """The most names in a message; further names are only counted."""
 
@@ -108,7 +110,7 @@ class Contents:
     """The places of the lines of kafka-topics that show a topic without its id."""
     bare_partitions: list[str] = field(default_factory=list)
     """The places of the lines of kafka-topics that show a partition without fields of eligible leader replicas."""
-    evidence: list[Evidence] = field(default_factory=list)
+    signs: list[Evidence] = field(default_factory=list)
     """What files of other formats show of the release and the mode (ZooKeeper or KRaft)."""
     releases: list[tuple[str, str]] = field(default_factory=list)
     """The releases of the brokers that files name (4.1.0), with their places."""
@@ -182,7 +184,7 @@ def described(contents: Contents, topic: str | None = None) -> Described:
     names = sorted(partitions)
     if topic is not None:
         if topic not in partitions:
-            there = f"the described topics are {listed(names)}" if names else "no topic is described"
+            there = f"the described topics are {listed(names)}" if names else f"no topic is described; {_DESCRIBE}"
             raise PropertiesError(f"--topic-name {printable(topic)}: there is no such topic; {there}")
         names = [topic]
     return Described(
@@ -197,11 +199,20 @@ def described(contents: Contents, topic: str | None = None) -> Described:
         evidence=tuple(_evidence(contents)),
         eligible_replicas=next(iter(contents.eligible_replicas), None),
         remarks=(*contents.remarks, *_remarks(contents, {name: partitions[name] for name in names})),
-        racks=contents.racks,
+        racks={**dict(_racks(contents.sections)), **contents.racks},
         release=_release(contents),
         voters=sorted(contents.voters),
         active_controller=contents.active_controller,
     )
+
+
+def _racks(sections: Sequence[Section]) -> Iterator[tuple[int, str]]:
+    """Yield the id and the rack of each broker whose file gives both."""
+    for section in sections:
+        values = {line.key: line.value.strip() for line in section.properties}
+        broker = values.get("node.id") or values.get("broker.id") or ""
+        if broker.isdecimal() and (rack := values.get("broker.rack")):
+            yield int(broker), rack
 
 
 def _release(contents: Contents) -> Setting[Version] | None:
@@ -325,4 +336,4 @@ def _evidence(contents: Contents) -> Iterator[Evidence]:
         yield Evidence(f"shows no TopicId ({contents.bare_topics[0]})", until="2.7")
     elif contents.bare_partitions:
         yield Evidence(f"shows no Elr ({contents.bare_partitions[0]})", until="3.7")
-    yield from contents.evidence
+    yield from contents.signs

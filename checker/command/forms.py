@@ -206,7 +206,7 @@ _DOCTOR = replace(
         "check doctor topics.txt --fail-on can-lose,defects,unknown",
     ),
     as_in="isrcheck doctor server.properties",
-    files=".properties files, and the output of kafka-topics --describe and the like; - is standard input",
+    files="files that configure or describe the cluster (docs/your_cluster.md lists them); - is standard input",
     rest="",
     refuse=_refuse_for_doctor,
 )

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from isrcheck.checker.cluster.contents import Contents
 from isrcheck.checker.cluster.dialects import client_sections, has_clients, is_nested, sections_of_any_library
 from isrcheck.checker.cluster.formats.format import Format, Part
-from isrcheck.checker.cluster.formats.tree import Tree, read_trees
+from isrcheck.checker.cluster.formats.tree import Tree
 from isrcheck.checker.cluster.property_files import Property, printable
 from isrcheck.checker.cluster.releases import Role
 
@@ -26,6 +26,8 @@ def _read(part: Part, contents: Contents) -> None:
     assert part.tree is not None
     own = _flat(part.tree)
     if is_nested(own):
+        from isrcheck.checker.cluster.formats.documents import read_trees  # here, for most files need no parser of YAML
+
         documents = [_flat(tree) for tree in read_trees(part.path, part.text)]
         if own == next((document for document in documents if is_nested(document)), own):
             contents.sections += client_sections(part.role, str(part.path), documents)

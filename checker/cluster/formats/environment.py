@@ -10,11 +10,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from isrcheck.checker.cluster.contents import Contents
+from isrcheck.checker.cluster.contents import Contents, listed
 from isrcheck.checker.cluster.formats.format import Format, Part
 from isrcheck.checker.cluster.formats.strimzi import LOST_AT_RESTART
 from isrcheck.checker.cluster.formats.tree import Tree
-from isrcheck.checker.cluster.formats.values import known, setting
+from isrcheck.checker.cluster.formats.values import known, setting, unknown
 from isrcheck.checker.cluster.property_files import Section, printable
 from isrcheck.checker.cluster.releases import Role
 
@@ -23,6 +23,7 @@ Variables = Mapping[str, Tree]
 
 _PREFIX = "KAFKA_"
 _PREFIX_OF_BITNAMI = "KAFKA_CFG_"
+_OF_CLIENTS = (_PREFIX, "CONNECT_", "SPRING_KAFKA_")
 _VARIABLE = re.compile(r"(?:export\s+)?(?P<name>[A-Za-z_][A-Za-z0-9_]*)=(?P<value>.*)")
 
 _NO_SETTINGS = """
@@ -86,20 +87,38 @@ def read_variables(variables: Variables, member: str, image: Tree | None, conten
     prefix = _prefix(variables, name_of_image)
     settings = known(setting(key, value) for name, value in variables.items() if (key := key_of(name, prefix)))
     contents.sections.append(Section(Role.BROKER, member, tuple(settings)))
-    found = _IMAGE.fullmatch(name_of_image)
-    release = _RELEASE.match(found["tag"]) if found is not None and found["tag"] else None
-    if image is None or found is None or release is None:
+    if image is not None:
+        release_of_image(image, contents)
+
+
+def release_of_image(image: Tree, contents: Contents) -> None:
+    """Add the release that the tag of an image names, if it is an image of Kafka."""
+    found = _IMAGE.fullmatch(image.text or "")
+    if found is not None and found["tag"]:
+        _add_release(found["maker"], Tree(image.path, image.line, found["tag"]), contents)
+
+
+def release_of_image_tag(repository: str, tag: Tree, contents: Contents) -> None:
+    """Add the release that a tag names, if the repository is that of an image of Kafka."""
+    found = _IMAGE.fullmatch(repository)
+    if found is not None and tag.text and not unknown(tag):
+        _add_release(found["maker"], tag, contents)
+
+
+def _add_release(maker: str, tag: Tree, contents: Contents) -> None:
+    release = _RELEASE.match(tag.text or "")
+    if release is None:
         return
     version = release.group()
-    if found["maker"] == "confluentinc":
+    if maker == "confluentinc":
         version = release_of_confluent(version)
         if not version:
             contents.remarks.append(
-                f"{image.place}: the release of Kafka in the Confluent Platform {printable(release.group())} is not"
-                " known to isrcheck; give --kafka-version"
+                f"{tag.place}: the release of Kafka in the Confluent Platform {printable(release.group())} is not known"
+                " to isrcheck; give --kafka-version"
             )
             return
-    contents.releases.append((version, image.place))
+    contents.releases.append((version, tag.place))
 
 
 # --- Compose ---
@@ -118,15 +137,14 @@ def variables_of(environment: Tree) -> Variables:
     variables = dict(environment.entries)
     for item in environment.items:
         if item.text is not None:
-            name, equals, value = item.text.partition("=")
+            name, equals, text = item.text.partition("=")
             filled_in = "" if equals else "a variable of the shell that starts it"
-            variables[name.strip()] = Tree(item.path, item.line, value, unknown=item.unknown or filled_in)
+            variables[name.strip()] = Tree(item.path, item.line, text, unknown=item.unknown or filled_in)
         elif name := item.text_at("name"):
-            source = ", ".join(item.at("valueFrom").entries)
-            value_of_item = item.at("value")
-            variables[name] = (
-                Tree(item.path, item.line, unknown=f"from {printable(source)}") if source else value_of_item
-            )
+            source, value = item.at("valueFrom"), item.at("value")
+            if source:
+                value = Tree(item.path, source.line, unknown=f"from {printable(', '.join(source.entries))}")
+            variables[name] = value
     return variables
 
 
@@ -135,6 +153,7 @@ def _is_compose(part: Part) -> bool:
 
 
 def _read_compose(part: Part, contents: Contents) -> None:
+    clients = []
     for name, service, variables in _services(part.tree):
         if is_broker(variables, service.text_at("image")):
             read_variables(variables, f"the service {name}", service.at("image"), contents)
@@ -143,6 +162,30 @@ def _read_compose(part: Part, contents: Contents) -> None:
                     f"{service.at('env_file').place}: the variables in the env_file of {printable(name)} are not read;"
                     " give that file as well"
                 )
+        elif any(variable.startswith(_OF_CLIENTS) for variable in variables):
+            clients.append(name)
+    if clients:
+        contents.remarks.append(
+            f"{part.path}: services that seem to be clients of Kafka are not read ({listed(clients)}); give their own"
+            " files"
+        )
+
+
+# --- docker inspect ---
+
+
+def _inspected(part: Part) -> Iterator[tuple[Tree, Variables]]:
+    """Yield the containers in the output of docker inspect that are brokers, with their variables."""
+    for container in part.tree.items if part.tree is not None else ():
+        variables = variables_of(container.at("Config", "Env"))
+        if is_broker(variables, container.text_at("Config", "Image")):
+            yield container, variables
+
+
+def _read_inspected(part: Part, contents: Contents) -> None:
+    for container, variables in _inspected(part):
+        name = container.text_at("Name").lstrip("/")
+        read_variables(variables, f"the container {name}", container.at("Config", "Image"), contents)
 
 
 # --- Kubernetes ---
@@ -213,8 +256,12 @@ def _of_env_file(part: Part) -> Variables:
 
 
 def _is_env_file(part: Part) -> bool:
-    is_upper = any((found := _VARIABLE.fullmatch(line.strip())) and found["name"].isupper() for line in part.head)
-    return part.tree is None and is_upper and is_broker(_of_env_file(part))
+    if part.tree is not None or not all(
+        _VARIABLE.fullmatch(line.strip()) or line.strip().isidentifier() for line in part.head
+    ):
+        return False
+    names = [found["name"] for line in part.head if (found := _VARIABLE.fullmatch(line.strip()))]
+    return all(name.isupper() for name in names) and is_broker(_of_env_file(part))
 
 
 def _read_env_file(part: Part, contents: Contents) -> None:
@@ -223,6 +270,7 @@ def _read_env_file(part: Part, contents: Contents) -> None:
 
 ENVIRONMENT = (
     Format("a Compose file with a broker's container", _is_compose, _read_compose),
+    Format("the output of docker inspect", lambda part: any(_inspected(part)), _read_inspected),
     Format("a workload of Kubernetes with a broker's container", _is_workload, _read_workload),
     Format("a file of environment variables of a broker's container", _is_env_file, _read_env_file),
 )

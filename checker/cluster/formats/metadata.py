@@ -85,7 +85,7 @@ def _add_partition(
     isr: Sequence[int],
     place: str,
 ) -> None:
-    """Add a partition as the metadata of a client show it: a leader of -1 is none."""
+    """Add a partition as the metadata of a client show it; a leader of -1 means that it has no leader."""
     if not replicas or not set(isr) <= set(replicas):
         problem = "no replicas" if not replicas else "members of its ISR that are no replicas"
         raise PropertiesError(f"{place}: {printable(topic)}-{number} has {problem}; describe again")
@@ -141,9 +141,9 @@ def _is_quorum(part: Part) -> bool:
 def _read_quorum(part: Part, contents: Contents) -> None:
     voters, active = dict(_voters(part)), None
     for line in part.head:
-        if found := _LEADER.fullmatch(line) or _REPLICA.fullmatch(line):
-            if found.groupdict().get("status", "Leader") == "Leader":
-                active = int(found["id"])
+        found = _LEADER.fullmatch(line) or _REPLICA.fullmatch(line)
+        if found is not None and found.groupdict().get("status", "Leader") == "Leader":
+            active = int(found["id"])
     if not voters:
         raise PropertiesError(f"{part.path}: no voters are in it; give the output of kafka-metadata-quorum describe")
     if contents.voters and set(contents.voters) != set(voters):
@@ -151,12 +151,12 @@ def _read_quorum(part: Part, contents: Contents) -> None:
     contents.voters |= voters
     contents.active_controller = active if active is not None and active >= 0 else contents.active_controller
     place = next(iter(voters.values()))
-    contents.evidence.append(Evidence(f"shows voters ({place})", "3.3", mode=Mode.KRAFT, tool="kafka-metadata-quorum"))
+    contents.signs.append(Evidence(f"shows voters ({place})", "3.3", mode=Mode.KRAFT, tool="kafka-metadata-quorum"))
     if len(voters) < 3 or len(voters) % 2 == 0:
         survives = (len(voters) - 1) // 2
         contents.remarks.append(
-            f"{place}: {len(voters)} controller{'s' * (len(voters) > 1)} vote: the cluster has no active controller after"
-            f" the loss of {survives + 1}"
+            f"{place}: the controllers that vote are {len(voters)}: after the loss of {survives + 1} the cluster has no"
+            " active controller"
         )
 
 

@@ -1,28 +1,36 @@
 """The formats that are known, and the reading of files: each by the first format that recognises it.
 
 A format for whole texts is asked first. If none recognises a text, YAML and JSON are read into trees, and each document
-is read by the format that recognises it. What remains is a property file; a shape that is none is refused.
+is read by the format that recognises it. What remains is read as a property file, unless its shape shows that it has
+another format: then it is refused.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Sized
 from pathlib import Path
 
-from isrcheck.checker.cluster.contents import Contents, Described, described, listed
-from isrcheck.checker.cluster.describe import KAFKA_TOOLS
+from isrcheck.checker.cluster.cluster import Reading, clusters_of
+from isrcheck.checker.cluster.contents import Contents, Described, listed
+from isrcheck.checker.cluster.contents import described as described_by
 from isrcheck.checker.cluster.dialects import text_sections
+from isrcheck.checker.cluster.formats.ansible import ANSIBLE
 from isrcheck.checker.cluster.formats.clients import CLIENTS
+from isrcheck.checker.cluster.formats.config_maps import CONFIG_MAPS
+from isrcheck.checker.cluster.formats.confluent_operator import CONFLUENT_OPERATOR
+from isrcheck.checker.cluster.formats.describe import KAFKA_TOOLS
 from isrcheck.checker.cluster.formats.environment import ENVIRONMENT
 from isrcheck.checker.cluster.formats.format import Format, Part
+from isrcheck.checker.cluster.formats.helm import HELM
 from isrcheck.checker.cluster.formats.metadata import METADATA
 from isrcheck.checker.cluster.formats.shape import is_yaml_or_json, refuse_shape
 from isrcheck.checker.cluster.formats.strimzi import STRIMZI
 from isrcheck.checker.cluster.formats.terraform import TERRAFORM
-from isrcheck.checker.cluster.formats.tree import Tree, read_trees
-from isrcheck.checker.cluster.property_files import PropertiesError, decode, printable, read_text
+from isrcheck.checker.cluster.formats.tree import Tree
+from isrcheck.checker.cluster.property_files import READERS, PropertiesError, decode, read_text
 from isrcheck.checker.cluster.releases import Role
+from isrcheck.checker.cluster.settings import READ_AS_TEXT
 
 STANDARD_INPUT = Path("standard input")
 
@@ -32,23 +40,45 @@ FORMATS: Sequence[Format] = (
     *ENVIRONMENT,
     *TERRAFORM,
     *METADATA,
+    *CONFLUENT_OPERATOR,
+    *CONFIG_MAPS,
+    *ANSIBLE,
+    *HELM,
     CLIENTS,
 )
 """All formats except property files, in the order in which they are asked."""
 
 
-def read_files(files: Sequence[tuple[Role | None, Path]], outputs: Sequence[str], topic: str | None) -> Described:
+def read_clusters(
+    files: Sequence[tuple[Role | None, Path]],
+    kafka_version: str | None,
+    described: Sequence[str] = (),
+    topic: str | None = None,
+    metadata_version: str | None = None,
+    known: Contents | None = None,
+) -> Reading:
+    """Read the files of a cluster (see `read_files`), and return a `Cluster` for each distinct configuration. Raises
+    PropertiesError if a file cannot be read, or if settings contradict each other."""
+    return clusters_of(read_files(files, described, topic, known), kafka_version, metadata_version)
+
+
+def read_files(
+    files: Sequence[tuple[Role | None, Path]],
+    outputs: Sequence[str] = (),
+    topic: str | None = None,
+    known: Contents | None = None,
+) -> Described:
     """Read the files, each with its role (None: its content determines the role), and the `outputs` (--describe), which
-    must be output of Kafka's tools if no other format recognises them. The name - is standard input. Select `topic`, if
-    given. Raises PropertiesError for a bad file."""
+    must be output of Kafka's tools if no other format recognises them. The name - is standard input. What the files say
+    is added to what is `known`; `topic` selects one topic. Raises PropertiesError for a bad file."""
     if [*outputs, *(str(path) for _, path in files)].count("-") > 1:
         raise PropertiesError("--describe -: standard input can be read only once; give - once")
-    contents = Contents()
+    contents = Contents() if known is None else known
     for role, path in files:
         read_part(_part(str(path), role), contents)
     for name in outputs:
         read_part(_part(name, None), contents, is_output=True)
-    return described(contents, topic)
+    return described_by(contents, topic)
 
 
 def _part(name: str, role: Role | None) -> Part:
@@ -62,15 +92,45 @@ def _part(name: str, role: Role | None) -> Part:
 def read_part(part: Part, contents: Contents, *, is_output: bool = False) -> None:
     """Read a whole file into the contents. Raises PropertiesError if the file cannot be read, or has no known format;
     `is_output` says that a file without one is output of Kafka's tools, not a property file."""
-    if (known := format_of(part)) is not None:
-        known.read(part, contents)
-    elif trees := read_trees(part.path, part.text) if is_yaml_or_json(part) else ():
-        _read_documents(part, [document for tree in trees for document in _documents(tree)], contents)
-    elif is_output or part.path == STANDARD_INPUT:
-        KAFKA_TOOLS.read(part, contents)
-    else:
+    known = format_of(part)
+    trees = _trees(part) if known is None else ()
+    is_output = is_output or part.path == STANDARD_INPUT
+    if known is None and not trees and not is_output:
         refuse_shape(part)
         contents.sections.extend(text_sections(part.role, part.path, part.text))
+        return
+    before = _taken(contents)
+    if trees:
+        _read_documents(part, [document for tree in trees for document in _documents(tree)], contents)
+    else:
+        (known or KAFKA_TOOLS).read(part, contents)
+    if _taken(contents) == before:
+        contents.remarks.append(f"{part.path}: nothing in it counts for the answer")
+
+
+def _trees(part: Part) -> Sequence[Tree]:
+    if not is_yaml_or_json(part):
+        return ()
+    from isrcheck.checker.cluster.formats.documents import read_trees  # here, for most files need no parser of YAML
+
+    return read_trees(part.path, part.text)
+
+
+def _taken(contents: Contents) -> int:
+    """Return a number that grows with everything that is read and may count for the answer."""
+    settings = [line for section in contents.sections for line in section.properties]
+    settings += [line for lines in contents.brokers.values() for line in lines]
+    counted = sum(line.key in READERS or line.key in READ_AS_TEXT for line in settings)
+    counted += sum(section.library is not None for section in contents.sections)  # whose defaults count
+    others: Sequence[Sized] = (
+        contents.topics,
+        contents.with_settings,
+        contents.partitions,
+        contents.racks,
+        contents.voters,
+        contents.releases,
+    )
+    return counted + sum(len(one) for one in others) + len(contents.remarks)
 
 
 def format_of(part: Part) -> Format | None:
@@ -95,12 +155,37 @@ def _read_documents(part: Part, documents: Sequence[Tree], contents: Contents) -
         else:
             left_out.append(document)
     if len(left_out) == len(documents):
-        names = ", ".join(printable(name) for name in list(documents[0].entries)[:5])
-        known_names = "; ".join(known.name for known in FORMATS)
-        raise PropertiesError(
-            f"{part.path}: is YAML or JSON{f' ({names})' if names else ''}, but nothing in it is known to describe"
-            f" Kafka; known are {known_names}"
-        )
+        raise PropertiesError(f"{part.path}: {_refusal(documents)}")
     if left_out:
         kinds = [f"{document.text_at('kind') or 'a document'} (line {document.line})" for document in left_out]
-        contents.remarks.append(f"{part.path}: nothing is taken from {listed(kinds)}, which have no known format")
+        contents.remarks.append(f"{part.path}: nothing is taken from documents without a known format: {listed(kinds)}")
+
+
+_EXTRACT = "kafka-topics --describe, and kafka-configs --describe --all --entity-type brokers"
+
+_STRANGERS = (
+    (("AWSTemplateFormatVersion",), "a template of CloudFormation", "aws kafka describe-configuration-revision"),
+    (("terraform_version",), "a state or plan of Terraform", "the .tf files that declare the cluster and its topics"),
+    (("redpanda",), "a configuration of Redpanda, which replicates by Raft", "the files of a cluster of Kafka"),
+    (("version", "partitions"), "an assignment for kafka-reassign-partitions", "kafka-topics --describe"),
+    (("openapi",), "a description of an API", _EXTRACT),
+)
+"""What documents are that have entries with certain names, and what to give instead."""
+
+
+def _refusal(documents: Sequence[Tree]) -> str:
+    """Return what documents without a known format are, and what to give instead."""
+    first = documents[0]
+    for names, what, instead in _STRANGERS:
+        if all(name in first.entries for name in names):
+            return f"is {what}; give {instead}"
+    kinds = list(dict.fromkeys(kind for document in documents if (kind := document.text_at("kind"))))
+    what = f"YAML or JSON ({listed(list(first.entries)) or 'a list'})"
+    instead = _EXTRACT
+    if kinds:
+        what = f"of Kubernetes ({listed(kinds)})"
+        instead = "the output of kubectl get kafka,kafkanodepool,kafkatopic,statefulset,configmap -o yaml"
+    return (
+        f"is {what}, in which isrcheck knows no description of Kafka; give {instead}, or a file that"
+        " docs/your_cluster.md lists"
+    )

@@ -43,13 +43,14 @@ def refuse_shape(part: Part) -> None:
 
 
 def _is_yaml(lines: Sequence[str]) -> bool:
-    """Whether a file is YAML: it begins with ---, or a key without a value has a nested entry in the next line."""
+    """Whether a file is YAML: it begins with --- or as a resource of Kubernetes, or a key without a value has a nested
+    entry in the next line."""
 
     def is_part(following: str, line: str) -> bool:
         depth, own = (len(text) - len(text.lstrip(" ")) for text in (following, line))
         return depth > own or following.lstrip().startswith("- ")
 
-    begins = bool(lines) and re.match(r"(?:---|%YAML)(?:\s|$)", lines[0]) is not None
+    begins = bool(lines) and re.match(r"(?:---|%YAML|apiVersion:)(?:\s|$)", lines[0]) is not None
     return begins or any(
         _YAML_BEGINS.fullmatch(line) and is_part(following, line) for line, following in pairwise(lines)
     )

@@ -58,7 +58,10 @@ def _read(part: Part, contents: Contents) -> None:
     blocks = read_blocks(part.path, part.text)
     resources = [block for block in blocks if block.words[:1] == ("resource",) and len(block.words) == 3]
     zones = next((number_of_zones(one) for one in resources if one.words[1] == "aws_msk_cluster"), None)
-    taken = 0
+    modules = [block for block in blocks if block.words[:1] == ("module",) and block.attribute(_OF_MODULE)]
+    for module in modules:
+        _read_module(module, contents)
+    taken = len(modules)
     for resource in resources:
         if resource.words[1] == "aws_msk_configuration":
             _read_configuration(resource, zones, contents)
@@ -76,6 +79,23 @@ def _read(part: Part, contents: Contents) -> None:
         )
 
 
+_OF_MODULE = "configuration_server_properties"
+
+
+def _read_module(module: Block, contents: Contents) -> None:
+    """Read a module terraform-aws-modules/msk-kafka-cluster."""
+    given = module.attribute(_OF_MODULE)
+    if why := given.unknown:
+        raise PropertiesError(f"{given.place}: {_OF_MODULE} is {why}, so its settings are unknown; {_DESCRIBE}")
+    zones = len(module.attribute("broker_node_client_subnets").items) or None
+    settings = with_defaults_of_msk(settings_of(given), given, contents, zones)
+    contents.sections.append(Section(Role.BROKER, f"the module {module.words[-1]}", settings))
+    _read_cluster(module, contents)
+
+
+_DESCRIBE = "give what the running cluster has (aws kafka describe-configuration-revision)"
+
+
 def number_of_zones(cluster: Block) -> int | None:
     """Return the number of subnets of an aws_msk_cluster, one in each zone; None if an expression decides it."""
     for group in cluster.blocks:
@@ -87,10 +107,7 @@ def number_of_zones(cluster: Block) -> int | None:
 def _read_configuration(resource: Block, zones: int | None, contents: Contents) -> None:
     text = resource.attribute("server_properties")
     if why := text.unknown:
-        raise PropertiesError(
-            f"{text.place}: server_properties is {why}, so its settings are unknown; give what the running cluster has"
-            " (aws kafka describe-configuration-revision)"
-        )
+        raise PropertiesError(f"{text.place}: server_properties is {why}, so its settings are unknown; {_DESCRIBE}")
     settings = with_defaults_of_msk(list(text_of_properties(text)), text, contents, zones)
     contents.sections.append(Section(Role.BROKER, f"the MSK configuration {resource.words[2]}", settings))
     versions = [item for item in resource.attribute("kafka_versions").items if not unknown(item)]

@@ -1,47 +1,13 @@
-"""Reads YAML and JSON into trees of values that know their places, FILE:LINE.
-
-The texts of values stay as they are written (`03`, `1e3`, `'2'`), except those that YAML gives a meaning of their own:
-the words for true and false become `true` and `false`, and the words for nothing become None. A value with a tag of an
-application (`!vault`), and a template in place of a value (`{{ replicas }}`), are kept as text, and marked as unknown.
-
-An alias repeats the values of its anchor. A file of a kilobyte can thus stand for a gigabyte of values, so the values
-that aliases repeat are counted before they are repeated, and too many are refused. The parser's events are read without
-recursion, because a file can be nested more deeply than Python's stack.
-"""
+"""A value of a file of YAML, JSON or HCL, which knows its place."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import yaml
-
-from isrcheck.checker.cluster.property_files import PropertiesError, printable
-
-MOST_REPEATED = 100_000
-"""The most values that the aliases of a file may repeat."""
-
-MOST_NESTED = 100
-"""The most values within each other."""
-
 MOST_CHARACTERS = 64 * 2**20
 """The longest text of YAML that is read: four times ten thousand topics as kubectl prints them."""
-
-_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-"""The parser in C, if PyYAML has it: it is ten times as fast."""
-
-_WORDS = {
-    **dict.fromkeys(("true", "True", "TRUE", "yes", "Yes", "YES", "on", "On", "ON"), "true"),
-    **dict.fromkeys(("false", "False", "FALSE", "no", "No", "NO", "off", "Off", "OFF"), "false"),
-    **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),
-}
-"""The plain words to which YAML 1.1 gives a meaning."""
-
-_OWN_TAGS = ("tag:yaml.org,2002:", "!")
-_MERGE = "<<"
-_TEMPLATE = re.compile(r"\{\{.*?\}\}|\{%.*?%\}", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -68,129 +34,15 @@ class Tree:
         return f"{self.path}:{self.line}"
 
     def at(self, *names: str) -> Tree:
-        """Return the entry to which these names lead, such as `at("spec", "kafka")`; an empty tree if none is there."""
+        """Return the entry to which these names lead, such as `at("spec", "kafka")`; an empty tree if it is missing."""
         found = self
         for name in names:
             found = found.entries.get(name) or Tree(self.path, found.line)
         return found
 
     def text_at(self, *names: str) -> str:
-        """Return the text of the entry to which these names lead; empty if there is none."""
+        """Return the text of the entry to which these names lead; empty if it is missing."""
         return self.at(*names).text or ""
 
     def __bool__(self) -> bool:
         return bool(self.text is not None or self.items or self.entries or self.unknown)
-
-
-@dataclass
-class _Open:
-    """A list or a mapping whose end has not come yet."""
-
-    line: int
-    begins: int
-    """The index of its first character in the text."""
-    is_list: bool
-    anchor: str | None
-    tag: str
-    items: list[Tree] = field(default_factory=list)
-    """The values so far; in a mapping, names and values alternate."""
-
-
-def read_trees(path: Path, text: str) -> Sequence[Tree]:
-    """Return the documents of a YAML or JSON text that are lists or have entries: a plain text is YAML, too. Raises
-    PropertiesError if the text is neither, or is too large."""
-    if len(text) > MOST_CHARACTERS:
-        raise PropertiesError(f"{path}: is YAML or JSON of more than {MOST_CHARACTERS >> 20} MiB; give a part of it")
-    try:
-        return [document for document in _Reading(path, text).documents() if document.items or document.entries]
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        place = f"{path}:{mark.line + 1}" if mark is not None else str(path)
-        problem = printable(getattr(error, "problem", None) or "a character that YAML does not allow")
-        cure = "correct it there"
-        if _TEMPLATE.search(text):
-            cure = "it seems to be a template; give what it renders (helm template, ansible-inventory --host)"
-        raise PropertiesError(f"{place}: is no YAML or JSON ({problem}); {cure}") from None
-
-
-class _Reading:
-    """Builds the trees of a text from the parser's events."""
-
-    def __init__(self, path: Path, text: str) -> None:
-        self.path = path
-        self.text = text
-        self.anchors: dict[str, Tree] = {}
-        self.open: list[_Open] = []
-        self.repeated = 0
-
-    def documents(self) -> Iterator[Tree]:
-        for event in yaml.parse(self.text, Loader=_LOADER):
-            start, end = event.start_mark, event.end_mark
-            assert start is not None, "the parser of a text gives each event its marks"
-            assert end is not None, "as above"
-            line = start.line + 1
-            if isinstance(event, yaml.DocumentStartEvent):
-                self.anchors.clear()
-            elif isinstance(event, yaml.MappingStartEvent | yaml.SequenceStartEvent):
-                if len(self.open) == MOST_NESTED:
-                    raise PropertiesError(f"{self.path}:{line}: is nested more than {MOST_NESTED} values deep")
-                is_list = isinstance(event, yaml.SequenceStartEvent)
-                self.open.append(_Open(line, start.index, is_list, event.anchor, event.tag or ""))
-                continue
-            if isinstance(event, yaml.MappingEndEvent | yaml.SequenceEndEvent):
-                ended = self.open.pop()
-                tree = self._ended(ended, end.index)
-                anchor = ended.anchor
-            elif isinstance(event, yaml.ScalarEvent):
-                tree, anchor = self._scalar(event, line), event.anchor
-            elif isinstance(event, yaml.AliasEvent):
-                tree, anchor = self._repeated(event.anchor or "", line), None
-            else:
-                continue
-            if anchor:
-                self.anchors[anchor] = tree
-            if self.open:
-                self.open[-1].items.append(tree)
-            else:
-                yield tree
-
-    def _scalar(self, event: yaml.ScalarEvent, line: int) -> Tree:
-        value: str | None = event.value
-        if event.style is None and event.tag is None:
-            value = _WORDS.get(event.value, event.value)
-        unknown = _tagged(event.tag or "") or ("a template" if _TEMPLATE.search(event.value) else "")
-        return Tree(self.path, line, value, unknown=unknown, is_block=event.style in ("|", ">"))
-
-    def _repeated(self, anchor: str, line: int) -> Tree:
-        if anchor not in self.anchors:
-            raise PropertiesError(f"{self.path}:{line}: *{printable(anchor)} repeats no value that has ended above it")
-        tree = self.anchors[anchor]
-        self.repeated += tree.size
-        if self.repeated > MOST_REPEATED:
-            raise PropertiesError(
-                f"{self.path}:{line}: the aliases (*{printable(anchor)}) repeat more than {MOST_REPEATED:,} values;"
-                " write the values that count without aliases"
-            )
-        return tree
-
-    def _ended(self, ended: _Open, end: int) -> Tree:
-        size = 1 + sum(item.size for item in ended.items)
-        unknown = _tagged(ended.tag)
-        if ended.is_list:
-            return Tree(self.path, ended.line, items=tuple(ended.items), unknown=unknown, size=size)
-        names, values = ended.items[::2], ended.items[1::2]
-        if any(name.items or name.entries or name.unknown for name in names):
-            # {{ replicas }} without quotes is a mapping within a mapping to YAML.
-            return Tree(self.path, ended.line, self.text[ended.begins : end], unknown="a template")
-        entries: dict[str, Tree] = {}
-        for name, value in zip(names, values, strict=True):
-            if name.text == _MERGE:
-                for merged in value.items or (value,):
-                    entries = {**merged.entries, **entries}
-            else:
-                entries[name.text or ""] = value
-        return Tree(self.path, ended.line, entries=entries, unknown=unknown, size=size)
-
-
-def _tagged(tag: str) -> str:
-    return "" if tag.startswith(_OWN_TAGS[0]) or tag in ("", "!") else f"a value with the tag {printable(tag)}"

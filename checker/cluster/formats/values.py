@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from isrcheck.checker.cluster.formats.tree import Tree
-from isrcheck.checker.cluster.property_files import READERS, PropertiesError, Property, printable, properties_of
+from isrcheck.checker.cluster.property_files import READERS, PropertiesError, Property, printable, properties_of, quoted
 from isrcheck.checker.cluster.settings import READ_AS_TEXT
 
 _FILLED_IN = re.compile(r"\$\{.*?\}|\{\{.*?\}\}|\{%.*?%\}|\$\(\w+\)|<<?[A-Z_]+>?>", re.DOTALL)
@@ -66,10 +65,7 @@ def number(value: Tree, what: str) -> int:
     if unknown(value) or value.text is None:
         return 0
     if re.fullmatch(r"[1-9]\d{0,8}", value.text, re.ASCII) is None:
-        raise PropertiesError(f"{value.place}: {what} {value.text!r} is not a whole number of at least 1; correct it")
+        raise PropertiesError(
+            f"{value.place}: {what} {quoted(value.text)} is not a whole number of at least 1; correct it"
+        )
     return int(value.text)
-
-
-def place_of(path: Path, line: int) -> str:
-    """Return a place as FILE:LINE."""
-    return f"{path}:{line}"

@@ -18,7 +18,8 @@ from isrcheck.checker.answers.doctor import Asking, examine
 from isrcheck.checker.answers.findings import Finding, without_search
 from isrcheck.checker.answers.questions import Case, Question, Topic, defects_of
 from isrcheck.checker.answers.report import answer_lines, now_of, table_lines, works
-from isrcheck.checker.cluster.cluster import Cluster, Reading, read_clusters
+from isrcheck.checker.cluster.cluster import Cluster, Reading
+from isrcheck.checker.cluster.formats.registry import read_clusters
 from isrcheck.checker.cluster.releases import Role
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.results.verdict import Word

@@ -787,7 +787,7 @@ def test_hostile_names_are_text(ask, ask_json, name):
         ("--config t --topic-name a",
          "--topic-name goes with --describe FILE; leave --topic-name out, or add --describe FILE"),
         ("doctor t --topic-name a",
-         "--topic-name goes with --describe FILE; leave --topic-name out, or add --describe FILE"),
+         "--topic-name a: there is no such topic; no topic is described; add the output of kafka-topics --describe"),
         ("published --details", "--details goes with the matrix, one model or a cluster; leave --details out"),
         ("--config t --engine z3",
          "--engine z3 does not go with --config; name a model, as in: check kafka --engine z3"),

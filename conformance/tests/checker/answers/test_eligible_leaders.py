@@ -14,7 +14,7 @@ from isrcheck.checker.answers.doctor import Asking, examine
 from isrcheck.checker.answers.findings import without_search
 from isrcheck.checker.answers.questions import Case
 from isrcheck.checker.answers.report import OPERATIONS, answer_lines, as_object, now_of, operator_rows
-from isrcheck.checker.cluster.cluster import read_clusters
+from isrcheck.checker.cluster.formats.registry import read_clusters
 from isrcheck.checker.cluster.releases import Role
 from isrcheck.checker.results.verdict import Word
 from isrcheck.models.kafka.failures.catalogue import named

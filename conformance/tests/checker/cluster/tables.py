@@ -15,7 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from isrcheck.checker.cluster.cluster import Cluster, Reading, read_clusters
+from isrcheck.checker.cluster.cluster import Cluster, Reading
+from isrcheck.checker.cluster.formats.registry import read_clusters
 from isrcheck.checker.cluster.property_files import PropertiesError
 from isrcheck.checker.cluster.releases import Role
 

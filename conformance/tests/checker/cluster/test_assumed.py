@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from conformance.tests.checker.cluster.tables import Row, each_row
-from isrcheck.checker.cluster.cluster import Cluster, read_clusters
+from isrcheck.checker.cluster.cluster import Cluster
+from isrcheck.checker.cluster.formats.registry import read_clusters
 from isrcheck.checker.cluster.property_files import PropertiesError
 from isrcheck.checker.cluster.releases import version_of_binaries
 

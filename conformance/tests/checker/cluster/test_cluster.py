@@ -11,7 +11,8 @@ import pytest
 
 from conformance.tests.checker.cluster.tables import Row, each_row, rows, understood
 from conformance.tests.support.places import SHARED
-from isrcheck.checker.cluster.cluster import Cluster, read_clusters
+from isrcheck.checker.cluster.cluster import Cluster
+from isrcheck.checker.cluster.formats.registry import read_clusters
 from isrcheck.checker.cluster.generation import Generation
 from isrcheck.checker.cluster.ignored import Ignored, WhyIgnored
 from isrcheck.checker.cluster.property_files import PropertiesError, read_properties

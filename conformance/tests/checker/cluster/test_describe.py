@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 
 from conformance.tests.checker.cluster.tables import understood
-from isrcheck.checker.cluster.cluster import NO_REPLICAS_GIVEN, Cluster, Reading, read_clusters
+from isrcheck.checker.cluster.cluster import NO_REPLICAS_GIVEN, Cluster, Reading
 from isrcheck.checker.cluster.contents import Partition
+from isrcheck.checker.cluster.formats.registry import read_clusters
 from isrcheck.checker.cluster.generation import Generation
 from isrcheck.checker.cluster.ignored import WhyIgnored
 from isrcheck.checker.cluster.property_files import PropertiesError
@@ -342,7 +343,9 @@ def test_one_of_several_topics_can_be_chosen() -> None:
     assert chosen.min_insync_replicas == Setting(3, "1.txt:3")
     missing = "--topic-name v: there is no such topic; "
     assert complaint(TO_2_3 + other, topic="v") == f"{missing}the described topics are t, u"
-    assert complaint("Configs for brokers '0' are a=b", topic="v") == f"{missing}no topic is described"
+    assert complaint("Configs for brokers '0' are a=b", topic="v") == (
+        f"{missing}no topic is described; add the output of kafka-topics --describe"
+    )
 
 
 def test_a_list_of_many_topics_is_short() -> None:

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from isrcheck.checker.cluster.cluster import Cluster, Reading, read_clusters
+from isrcheck.checker.cluster.cluster import Cluster, Reading
 from isrcheck.checker.cluster.dialects import client_sections, text_sections, without_prefix
+from isrcheck.checker.cluster.formats.registry import read_clusters
 from isrcheck.checker.cluster.libraries import ClientLibrary
 from isrcheck.checker.cluster.property_files import PropertiesError, Property, properties_of
 from isrcheck.checker.cluster.releases import Role, version_of_binaries

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from isrcheck.checker.answers.planning import numbers
-from isrcheck.checker.cluster.cluster import Cluster, read_clusters
+from isrcheck.checker.cluster.cluster import Cluster
+from isrcheck.checker.cluster.formats.registry import read_clusters
 from isrcheck.checker.cluster.generation import transactions_generation
 from isrcheck.checker.cluster.releases import releases, version_of_binaries
 from isrcheck.models.kafka.generations import MODEL

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from isrcheck.checker.cluster.cluster import Cluster, read_clusters
+from isrcheck.checker.cluster.cluster import Cluster
+from isrcheck.checker.cluster.formats.registry import read_clusters
 from isrcheck.checker.cluster.ignored import WhyIgnored
 from isrcheck.checker.cluster.property_files import PropertiesError
 

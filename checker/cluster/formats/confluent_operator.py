@@ -1,0 +1,50 @@
+"""Reads the resources of Confluent for Kubernetes: `Kafka`, `KRaftController` and `KafkaTopic`.
+
+The operator adds settings of its own to a broker's file, so a remark says that they are not known.
+"""
+
+from __future__ import annotations
+
+from isrcheck.checker.cluster.contents import Contents
+from isrcheck.checker.cluster.formats.environment import release_of_image, variables_of
+from isrcheck.checker.cluster.formats.format import Format, Part
+from isrcheck.checker.cluster.formats.values import known, number, setting, settings_of
+from isrcheck.checker.cluster.property_files import Property, Section
+from isrcheck.checker.cluster.releases import Role
+
+_GROUP = "platform.confluent.io/"
+_ROLES = {"Kafka": "broker", "KRaftController": "controller"}
+
+
+def _kind(part: Part) -> str:
+    is_of_group = part.tree is not None and part.tree.text_at("apiVersion").startswith(_GROUP)
+    return part.tree.text_at("kind") if part.tree is not None and is_of_group else ""
+
+
+def _read_node(part: Part, contents: Contents) -> None:
+    assert part.tree is not None
+    kind, name, spec = _kind(part), part.tree.text_at("metadata", "name"), part.tree.at("spec")
+    overrides = variables_of(spec.at("configOverrides", "server"))
+    settings = known(setting(key, value) for key, value in overrides.items())
+    if kind == "KRaftController" or "kRaftController" in spec.at("dependencies").entries:
+        settings.append(Property("process.roles", _ROLES[kind], spec.path, spec.line))
+    contents.sections.append(Section(Role.BROKER, f"the {kind} resource {name}", tuple(settings)))
+    release_of_image(spec.at("image", "application"), contents)
+    contents.remarks.append(
+        f"{spec.place}: the settings that Confluent for Kubernetes adds to the {kind} resource {name} are not known;"
+        " give the output of kafka-configs --describe --all"
+    )
+
+
+def _read_topic(part: Part, contents: Contents) -> None:
+    assert part.tree is not None
+    spec = part.tree.at("spec")
+    name = spec.text_at("name") or part.tree.text_at("metadata", "name")
+    partitions, replicas = number(spec.at("partitionCount"), "partitionCount"), number(spec.at("replicas"), "replicas")
+    contents.add_topic(name, settings_of(spec.at("configs")), partitions, replicas, spec.at("replicas").place)
+
+
+CONFLUENT_OPERATOR = (
+    Format("a Kafka resource of Confluent for Kubernetes", lambda part: _kind(part) in _ROLES, _read_node),
+    Format("a KafkaTopic of Confluent for Kubernetes", lambda part: _kind(part) == "KafkaTopic", _read_topic),
+)

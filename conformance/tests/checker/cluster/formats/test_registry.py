@@ -1,0 +1,162 @@
+"""Each file is read by the format that recognises it; any other file is refused by what it is."""
+
+from __future__ import annotations
+
+import io
+import sys
+from pathlib import Path
+
+import pytest
+
+from conformance.tests.checker.cluster.formats.files import described, refused, settings, topics
+from isrcheck.checker.cluster.formats.registry import read_files
+from isrcheck.checker.cluster.property_files import PropertiesError
+from isrcheck.checker.cluster.releases import Role
+
+CONFIG_MAP = """\
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: kafka
+data:
+  server.properties: |
+    node.id=1
+    broker.rack=az1
+
+    min.insync.replicas=2
+  log4j.properties: |
+    log4j.rootLogger=INFO
+  start.sh: |
+    exec kafka
+"""
+CONFLUENT_OPERATOR = """\
+apiVersion: platform.confluent.io/v1beta1
+kind: Kafka
+metadata: {name: kafka}
+spec:
+  replicas: 3
+  image: {application: 'confluentinc/cp-server:7.6.0'}
+  dependencies: {kRaftController: {clusterRef: {name: kraft}}}
+  configOverrides:
+    server:
+    - min.insync.replicas=2
+---
+apiVersion: platform.confluent.io/v1beta1
+kind: KafkaTopic
+metadata: {name: orders}
+spec: {replicas: 3, partitionCount: 4, configs: {min.insync.replicas: "2"}}
+"""
+
+
+def test_a_property_file_in_a_config_map() -> None:
+    found = described(CONFIG_MAP)
+    assert settings(found) == {
+        "server.properties in the ConfigMap kafka": {
+            "node.id": "1 (7)",
+            "broker.rack": "az1 (8)",
+            "min.insync.replicas": "2 (10)",
+        }
+    }
+    assert found.racks == {1: "az1"}
+
+
+def test_resources_of_the_operator_of_confluent() -> None:
+    found = described(CONFLUENT_OPERATOR)
+    assert settings(found) == {
+        "the Kafka resource kafka": {"min.insync.replicas": "2 (10)", "process.roles": "broker (5)"}
+    }
+    assert topics(found) == {"orders": {"min.insync.replicas": "2 (15)", "replication.factor": "3 (15)"}}
+    assert found.remarks == (
+        "f1:5: the settings that Confluent for Kubernetes adds to the Kafka resource kafka are not known; give the"
+        " output of kafka-configs --describe --all",
+    )
+
+
+def test_racks_of_property_files_are_known() -> None:
+    assert described("broker.id=4\nbroker.rack=az1\n", "node.id=5\nbroker.rack=az2\n", "node.id=6\n").racks == {
+        4: "az1",
+        5: "az2",
+    }
+
+
+SERVICE = "apiVersion: v1\nkind: Service\nspec:\n  ports: []\n"
+EXTRACT = "kafka-topics --describe, and kafka-configs --describe --all --entity-type brokers"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            f"{SERVICE}---\n{SERVICE}---\nkind: Secret\n",
+            "is of Kubernetes (Service, Secret), in which isrcheck knows no description of Kafka; give the output of"
+            " kubectl get kafka,kafkanodepool,kafkatopic,statefulset,configmap -o yaml, or a file that"
+            " docs/your_cluster.md lists",
+        ),
+        (
+            "a:\n  b: 1\n",
+            f"is YAML or JSON (a), in which isrcheck knows no description of Kafka; give {EXTRACT}, or a file that"
+            " docs/your_cluster.md lists",
+        ),
+        (
+            "[1, 2]",
+            f"is YAML or JSON (a list), in which isrcheck knows no description of Kafka; give {EXTRACT}, or a file that"
+            " docs/your_cluster.md lists",
+        ),
+        (
+            '{"version":1,"partitions":[{"topic":"t","partition":0,"replicas":[1,2]}]}',
+            "is an assignment for kafka-reassign-partitions; give kafka-topics --describe",
+        ),
+        (
+            '{"AWSTemplateFormatVersion": "2010-09-09", "Resources": {}}',
+            "is a template of CloudFormation; give aws kafka describe-configuration-revision",
+        ),
+    ],
+    ids=["kubernetes", "yaml", "list", "assignment", "cloudformation"],
+)
+def test_documents_without_a_known_format_are_refused_by_what_they_are(text: str, message: str) -> None:
+    assert refused(text) == f"f1: {message}"
+
+
+def test_documents_that_are_left_out_are_named() -> None:
+    found = described(CONFIG_MAP + "---\nkind: Service\n---\nkind: Secret\n---\nx: 1\n")
+    assert found.remarks == (
+        "f1: nothing is taken from documents without a known format: Service (line 16), Secret (line 18), a document"
+        " (line 20)",
+    )
+
+
+def test_a_file_that_gives_nothing_is_told() -> None:
+    found = described("image:\n  repository: bitnami/kafka\n")
+    assert found.remarks == ("f1: nothing in it counts for the answer",)
+
+
+@pytest.mark.parametrize(
+    ("text", "shape"),
+    [
+        ("<configuration>\n", "XML"),
+        ("[producer]\nacks=1\n", "a file with sections (INI or TOML)"),
+        ("akka.kafka.producer {\n  kafka-clients {\n    acks = 1\n  }\n}\n", "a file with nested braces (HOCON)"),
+    ],
+)
+def test_another_shape_of_file_is_refused_by_name(text: str, shape: str) -> None:
+    assert refused(text, role=Role.PRODUCER) == (
+        f"f1: is {shape}, which isrcheck does not read; give its settings as KEY=VALUE lines of a .properties file,"
+        " with the names of Kafka's brokers, topics and Java clients"
+    )
+
+
+def test_standard_input_has_any_format(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(CONFIG_MAP.encode())))
+    assert read_files([(None, Path("-"))], [], None).racks == {1: "az1"}
+    with pytest.raises(PropertiesError, match=r"standard input can be read only once"):
+        read_files([(None, Path("-"))], ["-"], None)
+
+
+def test_a_text_on_standard_input_without_a_known_format_must_be_output_of_a_tool(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"min.insync.replicas=2\n")))
+    with pytest.raises(
+        PropertiesError, match=r"standard input:1: 'min.insync.replicas=2' is not a line of kafka-topics"
+    ):
+        read_files([(None, Path("-"))], [], None)

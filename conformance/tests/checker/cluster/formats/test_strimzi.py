@@ -1,0 +1,175 @@
+"""Resources of Strimzi, in the shapes of its own examples."""
+
+from __future__ import annotations
+
+import pytest
+
+from conformance.tests.checker.cluster.formats.files import described, refused, release, settings, topics
+
+KAFKA = """\
+apiVersion: kafka.strimzi.io/v1
+kind: Kafka
+metadata:
+  name: my-cluster
+spec:
+  kafka:
+    version: 4.1.0
+    metadataVersion: 4.1-IV1
+    listeners:
+      - name: plain
+        port: 9092
+        type: internal
+        tls: false
+    config:
+      offsets.topic.replication.factor: 3
+      default.replication.factor: 3
+      min.insync.replicas: 2
+  entityOperator:
+    topicOperator: {}
+"""
+WITH_ZOOKEEPER = """\
+apiVersion: kafka.strimzi.io/v1beta2
+kind: Kafka
+metadata:
+  name: old
+spec:
+  kafka:
+    version: 3.6.0
+    replicas: 3
+    rack:
+      topologyKey: topology.kubernetes.io/zone
+    config:
+      min.insync.replicas: 2
+    storage:
+      type: jbod
+      volumes:
+      - id: 0
+        type: persistent-claim
+      - id: 1
+        type: ephemeral
+  zookeeper:
+    replicas: 3
+"""
+POOL = """\
+apiVersion: kafka.strimzi.io/v1
+kind: KafkaNodePool
+metadata:
+  name: controller
+  labels:
+    strimzi.io/cluster: my-cluster
+spec:
+  replicas: 4
+  roles:
+    - controller
+  storage:
+    type: ephemeral
+"""
+TOPIC = """\
+apiVersion: kafka.strimzi.io/v1
+kind: KafkaTopic
+metadata:
+  name: my-topic
+spec:
+  topicName: Orders_1
+  partitions: 6
+  replicas: 3
+  config:
+    min.insync.replicas: 2
+    retention.ms: 7200000
+"""
+LOST = "so each restart of a pod loses its disk: the line Disk of the answer says what a lost disk does to your topics"
+
+
+def test_the_settings_of_a_kafka_resource_are_those_of_brokers_and_controllers() -> None:
+    found = described(KAFKA)
+    assert settings(found) == {
+        "the Kafka resource my-cluster": {
+            "offsets.topic.replication.factor": "3 (15)",
+            "default.replication.factor": "3 (16)",
+            "min.insync.replicas": "2 (17)",
+            "process.roles": "broker,controller (7)",
+            "metadata.version": "4.1-IV1 (8)",
+        }
+    }
+    assert release(found) == "4.1.0 (f1:7)"
+    assert found.remarks == ()
+
+
+def test_a_resource_with_zookeeper_racks_and_a_volume_that_is_lost() -> None:
+    found = described(WITH_ZOOKEEPER)
+    assert settings(found)["the Kafka resource old"] == {
+        "min.insync.replicas": "2 (12)",
+        "zookeeper.connect": "old-zookeeper-client:2181 (21)",
+    }
+    assert found.remarks == (
+        f"f1:19: the storage of the Kafka resource old is ephemeral, {LOST}",
+        "f1:10: the racks of brokers are those of the label topology.kubernetes.io/zone; which broker is in which rack"
+        " only the running cluster shows",
+    )
+
+
+def test_the_annotation_of_kraft_counts_more_than_a_left_over_zookeeper() -> None:
+    text = WITH_ZOOKEEPER.replace("  name: old\n", "  name: old\n  annotations:\n    strimzi.io/kraft: enabled\n")
+    assert settings(described(text))["the Kafka resource old"]["process.roles"] == "broker,controller (9)"
+
+
+def test_a_pool_of_controllers_with_disks_that_are_lost() -> None:
+    found = described(f"{KAFKA}---\n{POOL}")
+    assert found.remarks == (
+        f"f1:32: the storage of the node pool controller is ephemeral, {LOST}",
+        "f1:28: the node pool controller has 4 controllers: they survive the loss of as many as 3 would",
+    )
+
+
+def test_a_topic_has_the_name_replicas_and_settings_of_its_specification() -> None:
+    found = described(TOPIC)
+    assert topics(found) == {
+        "Orders_1": {"min.insync.replicas": "2 (10)", "retention.ms": "7200000 (11)", "replication.factor": "3 (8)"}
+    }
+    assert found.remarks == ()
+
+
+def test_topics_of_kubectl_are_members_of_a_list() -> None:
+    listed = "apiVersion: v1\nkind: List\nitems:\n- " + TOPIC.replace("\n", "\n  ")
+    assert [*topics(described(listed))] == ["Orders_1"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (
+            "min.insync.replicas: 2",
+            "min.insync.replicas: ${MIN_ISR}",
+            "f1:10: min.insync.replicas is filled in from ${MIN_ISR}, so its value is unknown; write the value, or give"
+            " what the running cluster has (kafka-configs --describe --all)",
+        ),
+        ("replicas: 3", "replicas: three", "f1:8: replicas 'three' is not a whole number of at least 1; correct it"),
+    ],
+)
+def test_a_value_that_counts_and_is_unknown_is_refused(old: str, new: str, message: str) -> None:
+    assert refused(TOPIC.replace(old, new)) == message
+
+
+def test_an_unknown_value_that_does_not_count_is_left_out() -> None:
+    found = described(TOPIC.replace("7200000", "'{{ .Values.retention }}'"))
+    assert topics(found)["Orders_1"] == {"min.insync.replicas": "2 (10)", "replication.factor": "3 (8)"}
+
+
+def test_an_unknown_number_of_replicas_is_told() -> None:
+    found = described(TOPIC.replace("replicas: 3", "replicas: ${RF}"))
+    assert topics(found)["Orders_1"].get("replication.factor") is None
+    assert found.remarks == (
+        "f1:8: the number of replicas of Orders_1 is filled in from ${RF}; that of the brokers is taken",
+    )
+
+
+def test_a_topic_that_is_declared_twice_and_a_resource_without_kafka_are_refused() -> None:
+    assert refused(TOPIC, TOPIC) == "f2:8: topic Orders_1 is described twice; keep one description"
+    text = "apiVersion: kafka.strimzi.io/v1\nkind: Kafka\nspec: {}\n"
+    assert refused(text) == "f1:1: this Kafka resource has no spec.kafka; give the whole resource"
+
+
+def test_two_releases_are_refused() -> None:
+    assert refused(KAFKA, WITH_ZOOKEEPER) == (
+        "f2:7: the files mix versions: Kafka 3.6.0 here, and 4.1.0 in f1:7; give the files of one version"
+    )

@@ -1,0 +1,198 @@
+"""Resources of Terraform: Amazon MSK, the Kafka provider (Mongey/kafka) and the Confluent provider."""
+
+from __future__ import annotations
+
+import pytest
+
+from conformance.tests.checker.cluster.formats.files import described, refused, release, settings, topics
+
+MSK = """\
+variable "zones" {
+  default = 3
+}
+
+resource "aws_msk_configuration" "this" {
+  kafka_versions = ["3.6.0"]
+  name           = "prod"
+
+  server_properties = <<-PROPERTIES
+    # ours
+    auto.create.topics.enable = false
+    min.insync.replicas=2
+  PROPERTIES
+}
+
+resource "aws_msk_cluster" "main" {
+  cluster_name           = "main"
+  kafka_version          = "3.6.0"
+  number_of_broker_nodes = 3
+
+  broker_node_group_info {
+    instance_type  = "kafka.m5.large"
+    client_subnets = [aws_subnet.a.id, aws_subnet.b.id]
+  }
+
+  configuration_info {
+    arn      = aws_msk_configuration.this.arn
+    revision = aws_msk_configuration.this.latest_revision
+  }
+}
+"""
+TOPIC = """\
+resource "kafka_topic" "orders" {
+  name               = "systemd_logs" # of machines
+  replication_factor = 2
+  partitions         = 100
+
+  config = {
+    "min.insync.replicas" = "2"
+    "retention.ms"        = var.days * 24 * 3600000
+    compression.type      = "zstd"
+  }
+}
+"""
+CONFLUENT = """\
+resource "confluent_kafka_topic" "orders" {
+  kafka_cluster {
+    id = confluent_kafka_cluster.standard.id
+  }
+  topic_name       = "orders"
+  partitions_count = 4
+  config = {
+    "cleanup.policy" = "delete"
+  }
+  credentials {
+    key    = confluent_api_key.manager.id
+    secret = "hunter2"
+  }
+}
+"""
+
+
+def test_an_msk_configuration_with_the_defaults_of_amazon() -> None:
+    found = described(MSK)
+    assert settings(found) == {
+        "the MSK configuration this": {
+            "auto.create.topics.enable": "false (11)",
+            "min.insync.replicas": "2 (12)",
+            "default.replication.factor": "2 (9)",
+            "unclean.leader.election.enable": "true (9)",
+            "auto.leader.rebalance.enable": "true (9)",
+        }
+    }
+    assert release(found) == "3.6.0 (f1:6)"
+    assert found.remarks == (
+        "f1:9: not given, so Amazon MSK's own defaults for standard brokers in 2 availability zones are assumed:"
+        " default.replication.factor=2, unclean.leader.election.enable=true, auto.leader.rebalance.enable=true",
+    )
+
+
+def test_without_a_known_number_of_zones_three_are_assumed() -> None:
+    found = described(MSK.replace("[aws_subnet.a.id, aws_subnet.b.id]", "var.subnets"))
+    assert found.remarks == (
+        "f1:9: not given, so Amazon MSK's own defaults for standard brokers in 3 availability zones (assumed) are"
+        " assumed: default.replication.factor=3, unclean.leader.election.enable=true,"
+        " auto.leader.rebalance.enable=true",
+    )
+
+
+def test_a_topic_of_the_kafka_provider() -> None:
+    found = described(TOPIC)
+    assert topics(found) == {
+        "systemd_logs": {
+            "min.insync.replicas": "2 (7)",
+            "compression.type": "zstd (9)",
+            "replication.factor": "2 (3)",
+        }
+    }
+    assert found.remarks == ()
+
+
+def test_a_topic_of_confluent_cloud() -> None:
+    found = described(CONFLUENT)
+    assert topics(found) == {
+        "orders": {"cleanup.policy": "delete (8)", "min.insync.replicas": "2 (5)", "replication.factor": "3 (5)"}
+    }
+    assert found.remarks == (
+        "f1:1: assumed: Confluent Cloud keeps 3 replicas of every topic, and sets min.insync.replicas=2 if it is not"
+        " given",
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (
+            '= "2"',
+            "= var.min_isr",
+            "f1:7: min.insync.replicas is the expression var.min_isr, so its value is unknown; write the value, or give"
+            " what the running cluster has (kafka-configs --describe --all)",
+        ),
+        (
+            '= "2"',
+            '= "${var.min_isr}"',
+            "f1:7: min.insync.replicas is a text with expressions, so its value is unknown; write the value, or give"
+            " what the running cluster has (kafka-configs --describe --all)",
+        ),
+        ("= 100\n", "= = 100\n", "f1:4: is no HCL from here on; correct it there"),
+    ],
+)
+def test_an_expression_that_counts_and_bad_syntax_are_refused(old: str, new: str, message: str) -> None:
+    assert refused(TOPIC.replace(old, new)) == message
+
+
+def test_unknown_names_and_numbers_of_replicas_are_told() -> None:
+    text = TOPIC.replace('"systemd_logs"', "each.key").replace("= 2", "= var.replicas")
+    found = described(text.replace("  name ", "  for_each = toset(var.topics)\n  name "))
+    assert topics(found)["orders"] == {"min.insync.replicas": "2 (8)", "compression.type": "zstd (10)"}
+    assert found.remarks == (
+        "f1:3: name of orders is the expression each.key: unknown",
+        "f1:4: replication_factor of orders is the expression var.replicas: unknown",
+        "f1:2: orders stands for several topics (for_each); the answer is for their common settings",
+    )
+
+
+def test_server_properties_that_are_an_expression_are_refused() -> None:
+    text = 'resource "aws_msk_configuration" "this" {\n  server_properties = file("server.properties")\n}\n'
+    assert refused(text) == (
+        'f1:2: server_properties is the expression file("server.properties"), so its settings are unknown; give what'
+        " the running cluster has (aws kafka describe-configuration-revision)"
+    )
+
+
+def test_terraform_without_kafka_is_refused() -> None:
+    assert refused('resource "aws_s3_bucket" "b" {\n  bucket = "b"\n}\n') == (
+        "f1: is Terraform without a resource that describes Kafka (aws_msk_configuration, aws_msk_cluster, kafka_topic,"
+        " confluent_kafka_topic); give the file that has them"
+    )
+
+
+MODULE = """\
+module "msk" {
+  source                     = "terraform-aws-modules/msk-kafka-cluster/aws"
+  kafka_version              = "3.5.1"
+  broker_node_client_subnets = ["subnet-1", "subnet-2", "subnet-3"]
+  configuration_server_properties = {
+    "min.insync.replicas"            = 1
+    "unclean.leader.election.enable" = false
+    "auto.leader.rebalance.enable"   = true
+  }
+}
+"""
+
+
+def test_the_module_for_msk_clusters() -> None:
+    found = described(MODULE)
+    assert settings(found) == {
+        "the module msk": {
+            "min.insync.replicas": "1 (6)",
+            "unclean.leader.election.enable": "false (7)",
+            "auto.leader.rebalance.enable": "true (8)",
+            "default.replication.factor": "3 (5)",
+        }
+    }
+    assert release(found) == "3.5.1 (f1:3)"
+    assert found.remarks == (
+        "f1:5: not given, so Amazon MSK's own defaults for standard brokers in 3 availability zones are assumed:"
+        " default.replication.factor=3",
+    )
