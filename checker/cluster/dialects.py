@@ -289,9 +289,13 @@ _BINDER = re.compile(
 _BOOT = re.compile(
     r"(?P<factory>spring\.kafka)\.(?:(?P<role>producer|consumer|streams|admin)\.)?(?P<raw>properties\.)?(?P<name>.+)"
 )
+_OF_STREAMS = re.compile(
+    r"(?P<factory>spring\.cloud\.stream\.kafka)\.(?P<role>streams)\.binder\.(?P<raw>configuration\.)?(?P<name>.+)"
+)
 _OWN_FACTORY = re.compile(
     r"(?P<factory>(?!spring\.).+)\.(?P<role>producer|consumer)\.(?P<raw>properties\.)?(?P<name>.+)"
 )
+_FACTORIES = (_BOOT, _OF_STREAMS, _OWN_FACTORY)
 _SPRING_NAMES = {"transaction.id.prefix": "transactional.id", "transaction.transaction.id.prefix": "transactional.id"}
 
 
@@ -331,6 +335,12 @@ def _spring(member: str, documents: Sequence[Sequence[Property]]) -> list[Sectio
             words = [f"profile {printable(profile)}"] if profile else []
             words += [printable(name)] if name != _OF_SPRING and len(factories) > 1 else []
             sections += _of_factory(_File(member, None, lines, factory.sign), factory, bases, library, ", ".join(words))
+    if not sections:
+        sign = next(line for document in documents for line in document if line.key.startswith(_SPRING))
+        raise PropertiesError(
+            f"{sign.place}: {printable(sign.key)} is a setting of Spring, but no producer or consumer is known to use"
+            f" it; give acks=... and the other settings {_OWN_FILE}"
+        )
     return sections
 
 
@@ -358,7 +368,7 @@ def _factories(lines: Sequence[Property]) -> dict[str, _Factory]:
     counts = {_OF_SPRING}
     for line in lines:
         binder = _BINDER.fullmatch(line.key)
-        parts = binder or _BOOT.fullmatch(line.key) or _OWN_FACTORY.fullmatch(line.key)
+        parts = binder or next((parts for form in _FACTORIES if (parts := form.fullmatch(line.key))), None)
         if parts is None:
             continue
         if binder is not None:
@@ -367,6 +377,7 @@ def _factories(lines: Sequence[Property]) -> dict[str, _Factory]:
             counts.add(name)
         else:
             name, raw, role = parts["factory"], bool(parts["raw"]), parts["role"] or ""
+            counts |= {name} if role == "streams" else set()
         key = parts["name"].strip("[]") if raw else _dotted(parts["name"])
         if binder is not None and key == "required.acks":
             key, role = "acks", "producer"

@@ -410,6 +410,21 @@ spring:
     )
 
 
+@pytest.mark.parametrize("prefix", ["spring.kafka.streams.", "spring.cloud.stream.kafka.streams.binder."])
+def test_streams_of_spring(prefix: str) -> None:
+    raw = "properties" if prefix.startswith("spring.kafka") else "configuration"
+    read = cluster(f"{prefix}applicationId=x\n{prefix}{raw}.processing.guarantee=exactly_once_v2\n")
+    assert read.producer.library is ClientLibrary.STREAMS
+    assert in_effect(read).endswith("| true f:2")
+
+
+def test_settings_of_spring_that_reach_no_client_are_refused() -> None:
+    assert refusal("spring.cloud.stream.kafka.default.x=1") == (
+        "f:1: spring.cloud.stream.kafka.default.x is a setting of Spring, but no producer or consumer is known to use"
+        f" it; give acks=... and the other settings {OWN}"
+    )
+
+
 # --- YAML and JSON ----------------------------------------------------------------------------------------------------
 
 
