@@ -18,7 +18,7 @@ from pathlib import Path
 
 import yaml
 
-from isrcheck.checker.cluster.formats.tree import MOST_CHARACTERS, Tree
+from isrcheck.checker.cluster.formats.tree import MOST_CHARACTERS, Tree, too_long
 from isrcheck.checker.cluster.property_files import PropertiesError, printable
 
 MOST_REPEATED = 100_000
@@ -60,7 +60,7 @@ def read_trees(path: Path, text: str) -> Sequence[Tree]:
     """Return the documents of a YAML or JSON text that are lists or have entries: a plain text is YAML, too. Raises
     PropertiesError if the text is neither, or is too large."""
     if len(text) > MOST_CHARACTERS:
-        raise PropertiesError(f"{path}: is YAML or JSON of more than {MOST_CHARACTERS >> 20} MiB; give a part of it")
+        raise PropertiesError(too_long(path))
     try:
         return [document for document in _Reading(path, text).documents() if document.items or document.entries]
     except yaml.YAMLError as error:

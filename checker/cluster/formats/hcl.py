@@ -5,19 +5,20 @@ python-hcl2 parses it. It is imported only for a file of HCL, because it brings 
 
 from __future__ import annotations
 
-import textwrap
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from isrcheck.checker.cluster.formats.tree import MOST_CHARACTERS, Tree
+from isrcheck.checker.cluster.formats.tree import MOST_CHARACTERS, Tree, too_long
 from isrcheck.checker.cluster.property_files import PropertiesError, printable
 
 if TYPE_CHECKING:
     import lark
 
-_ESCAPES = {r"\"": '"', r"\n": "\n", r"\t": "\t", "$${": "${", r"\\": "\\"}
+_ESCAPE = re.compile(r"\\([\"\\nrt])|\$(\$\{)|%(%\{)")
+_LETTERS = {"n": "\n", "r": "\r", "t": "\t"}
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ def read_blocks(path: Path, text: str) -> tuple[Block, ...]:
     from lark.exceptions import LarkError, UnexpectedInput
 
     if len(text) > MOST_CHARACTERS:
-        raise PropertiesError(f"{path}: is HCL of more than {MOST_CHARACTERS >> 20} MiB; give a part of it")
+        raise PropertiesError(too_long(path))
     try:
         return _body(
             _Source(path, text), hcl2.parses_to_tree(text if text.endswith("\n") else text + "\n").children[0]
@@ -109,11 +110,8 @@ def _value(source: _Source, tree: lark.Tree[lark.Token] | lark.Token) -> Tree:
     if tree.data == "string":
         return _template(source, line, _unescaped(text[1:-1]), text)
     if tree.data in ("heredoc_template", "heredoc_template_trim"):
-        first, *lines = text.split("\n")
-        inner = "\n".join(lines[:-1])
-        return _template(
-            source, line, textwrap.dedent(inner) if first.startswith("<<-") else inner, text, is_block=True
-        )
+        inner = "\n".join(text.split("\n")[1:-1])
+        return _template(source, line, inner, text, is_block=True)
     if tree.data in ("int_lit", "float_lit") or text in ("true", "false"):
         return Tree(source.path, line, text)
     if text == "null":
@@ -122,12 +120,16 @@ def _value(source: _Source, tree: lark.Tree[lark.Token] | lark.Token) -> Tree:
 
 
 def _template(source: _Source, line: int, text: str, whole: str, *, is_block: bool = False) -> Tree:
-    is_open = "${" in whole.replace("$${", "") or "%{" in whole.replace("%%{", "")
-    unknown = "a text with expressions" if is_open and not is_block else ""
-    return Tree(source.path, line, text, unknown=unknown, is_block=is_block)
+    """Return a text. An expression in it makes it unknown; in a text of several lines (`is_block`), which is a property
+    file, an expression makes only its own line unknown, and a directive all lines."""
+    has_expressions = "${" in whole.replace("$${", "") and not is_block
+    is_open = has_expressions or "%{" in whole.replace("%%{", "")
+    return Tree(source.path, line, text, unknown="a text with expressions" if is_open else "", is_block=is_block)
 
 
 def _unescaped(text: str) -> str:
-    for escape, letter in _ESCAPES.items():
-        text = text.replace(escape, letter)
-    return text
+    def letter(escape: re.Match[str]) -> str:
+        name = escape[1] or escape[2] or escape[3]
+        return _LETTERS.get(name, name)
+
+    return _ESCAPE.sub(letter, text)

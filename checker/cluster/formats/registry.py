@@ -27,12 +27,14 @@ from isrcheck.checker.cluster.formats.metadata import METADATA
 from isrcheck.checker.cluster.formats.shape import is_yaml_or_json, refuse_shape
 from isrcheck.checker.cluster.formats.strimzi import STRIMZI
 from isrcheck.checker.cluster.formats.terraform import TERRAFORM
-from isrcheck.checker.cluster.formats.tree import Tree
+from isrcheck.checker.cluster.formats.tree import MOST_CHARACTERS, Tree, too_long
 from isrcheck.checker.cluster.property_files import READERS, PropertiesError, decode, read_text
 from isrcheck.checker.cluster.releases import Role
 from isrcheck.checker.cluster.settings import READ_AS_TEXT
 
 STANDARD_INPUT = Path("standard input")
+
+_BYTES_OF_A_BEGINNING = 2**16
 
 FORMATS: Sequence[Format] = (
     KAFKA_TOOLS,
@@ -83,10 +85,20 @@ def read_files(
 
 def _part(name: str, role: Role | None) -> Part:
     if name != "-":
+        _refuse_long(Path(name))
         return Part(Path(name), read_text(Path(name)), role)
     if sys.stdin is None:
         raise PropertiesError("--describe -: there is no standard input; give a file, or pipe the output into `check`")
     return Part(STANDARD_INPUT, decode(sys.stdin.buffer.read(), STANDARD_INPUT), role)
+
+
+def _refuse_long(path: Path) -> None:
+    """Refuse a file of YAML or JSON that is too long, without reading all of it."""
+    if path.is_file() and path.stat().st_size > MOST_CHARACTERS:
+        with path.open("rb") as file:
+            beginning = decode(file.read(_BYTES_OF_A_BEGINNING), path)
+        if is_yaml_or_json(Part(path, beginning)):
+            raise PropertiesError(too_long(path))
 
 
 def read_part(part: Part, contents: Contents, *, is_output: bool = False) -> None:

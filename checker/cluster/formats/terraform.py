@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 from isrcheck.checker.cluster.contents import Contents
 from isrcheck.checker.cluster.formats.format import Format, Part
@@ -22,10 +23,14 @@ _BLOCK = re.compile(
 )
 
 ZONES_ASSUMED = 3
+"""The number of availability zones of a cluster for which no file gives it."""
 
 
-def defaults_of_msk(zones: int) -> Mapping[str, str]:
-    """Return the settings that count and that Amazon MSK gives a cluster in this number of availability zones."""
+def defaults_of_msk(zones: int, *, is_express: bool = False) -> Mapping[str, str]:
+    """Return the settings that count and that Amazon MSK gives a cluster in this number of availability zones, or with
+    Express brokers, for which it fixes the first two."""
+    if is_express:
+        return {"default.replication.factor": "3", "min.insync.replicas": "2"}
     return {
         "default.replication.factor": "3" if zones > 2 else "2",
         "min.insync.replicas": "2" if zones > 2 else "1",
@@ -34,18 +39,35 @@ def defaults_of_msk(zones: int) -> Mapping[str, str]:
     }
 
 
+@dataclass(frozen=True)
+class MskCluster:
+    """What a file says of the cluster that has a configuration of Amazon MSK."""
+
+    zones: int | None = None
+    """The number of availability zones; None if it is unknown."""
+    is_express: bool = False
+
+    @property
+    def described(self) -> str:
+        """The kind of brokers and the zones, as text."""
+        if self.is_express:
+            return "Express brokers"
+        zones = f"{self.zones} availability zones" if self.zones else f"{ZONES_ASSUMED} availability zones (assumed)"
+        return f"standard brokers in {zones}"
+
+
 def with_defaults_of_msk(
-    settings: list[Property], place: Tree, contents: Contents, zones: int | None = None
+    settings: list[Property], place: Tree, contents: Contents, cluster: MskCluster | None = None
 ) -> tuple[Property, ...]:
     """Return the settings, with Amazon MSK's defaults for those that are not given; a remark tells which."""
+    cluster = cluster or MskCluster()
     given = {line.key for line in settings}
-    lacking = {key: value for key, value in defaults_of_msk(zones or ZONES_ASSUMED).items() if key not in given}
+    defaults = defaults_of_msk(cluster.zones or ZONES_ASSUMED, is_express=cluster.is_express)
+    lacking = {key: value for key, value in defaults.items() if key not in given}
     if lacking:
-        where = f"{zones} availability zones" if zones else f"{ZONES_ASSUMED} availability zones (assumed)"
         spelled = ", ".join(f"{key}={value}" for key, value in lacking.items())
         contents.remarks.append(
-            f"{place.place}: not given, so Amazon MSK's own defaults for standard brokers in {where} are assumed:"
-            f" {spelled}"
+            f"{place.place}: not given, so Amazon MSK's own defaults for {cluster.described} are assumed: {spelled}"
         )
     return (*settings, *(Property(key, value, place.path, place.line) for key, value in lacking.items()))
 
@@ -57,16 +79,19 @@ def _is_terraform(part: Part) -> bool:
 def _read(part: Part, contents: Contents) -> None:
     blocks = read_blocks(part.path, part.text)
     resources = [block for block in blocks if block.words[:1] == ("resource",) and len(block.words) == 3]
-    zones = next((number_of_zones(one) for one in resources if one.words[1] == "aws_msk_cluster"), None)
+    cluster = next((_cluster(one) for one in resources if one.words[1] == "aws_msk_cluster"), None)
+    has_configuration = any(one.words[1] == "aws_msk_configuration" for one in resources)
     modules = [block for block in blocks if block.words[:1] == ("module",) and block.attribute(_OF_MODULE)]
     for module in modules:
         _read_module(module, contents)
     taken = len(modules)
     for resource in resources:
         if resource.words[1] == "aws_msk_configuration":
-            _read_configuration(resource, zones, contents)
+            _read_configuration(resource, cluster, contents)
         elif resource.words[1] == "aws_msk_cluster":
-            _read_cluster(resource, contents)
+            _read_version(resource, contents)
+            if not has_configuration:
+                _read_bare_cluster(resource, contents)
         elif (topic := _TOPICS.get(resource.words[1])) is not None:
             topic(resource, contents)
         else:
@@ -87,35 +112,49 @@ def _read_module(module: Block, contents: Contents) -> None:
     given = module.attribute(_OF_MODULE)
     if why := given.unknown:
         raise PropertiesError(f"{given.place}: {_OF_MODULE} is {why}, so its settings are unknown; {_DESCRIBE}")
-    zones = len(module.attribute("broker_node_client_subnets").items) or None
-    settings = with_defaults_of_msk(settings_of(given), given, contents, zones)
+    is_express = (module.attribute("broker_node_instance_type").text or "").startswith("express.")
+    cluster = MskCluster(len(module.attribute("broker_node_client_subnets").items) or None, is_express)
+    settings = with_defaults_of_msk(settings_of(given), given, contents, cluster)
     contents.sections.append(Section(Role.BROKER, f"the module {module.words[-1]}", settings))
-    _read_cluster(module, contents)
+    _read_version(module, contents)
 
 
 _DESCRIBE = "give what the running cluster has (aws kafka describe-configuration-revision)"
 
 
-def number_of_zones(cluster: Block) -> int | None:
-    """Return the number of subnets of an aws_msk_cluster, one in each zone; None if an expression decides it."""
-    for group in cluster.blocks:
+def _cluster(resource: Block) -> MskCluster:
+    """Return the zones of an aws_msk_cluster, which has a subnet in each zone, and the kind of its brokers."""
+    for group in resource.blocks:
         if group.words == ("broker_node_group_info",):
-            return len(group.attribute("client_subnets").items) or None
-    return None
+            is_express = (group.attribute("instance_type").text or "").startswith("express.")
+            return MskCluster(len(group.attribute("client_subnets").items) or None, is_express)
+    return MskCluster()
 
 
-def _read_configuration(resource: Block, zones: int | None, contents: Contents) -> None:
+def _read_bare_cluster(resource: Block, contents: Contents) -> None:
+    """Read a cluster whose configuration is not in the file: it has MSK's defaults, or a configuration elsewhere."""
+    name = resource.attribute("cluster_name")
+    if any(block.words == ("configuration_info",) for block in resource.blocks):
+        contents.remarks.append(
+            f"{resource.place}: the configuration of this cluster is not in {name.path}; give the file that has it"
+        )
+    else:
+        settings = with_defaults_of_msk([], name, contents, _cluster(resource))
+        contents.sections.append(Section(Role.BROKER, f"the MSK cluster {resource.words[2]}", settings))
+
+
+def _read_configuration(resource: Block, cluster: MskCluster | None, contents: Contents) -> None:
     text = resource.attribute("server_properties")
     if why := text.unknown:
         raise PropertiesError(f"{text.place}: server_properties is {why}, so its settings are unknown; {_DESCRIBE}")
-    settings = with_defaults_of_msk(list(text_of_properties(text)), text, contents, zones)
+    settings = with_defaults_of_msk(list(text_of_properties(text)), text, contents, cluster)
     contents.sections.append(Section(Role.BROKER, f"the MSK configuration {resource.words[2]}", settings))
     versions = [item for item in resource.attribute("kafka_versions").items if not unknown(item)]
     if len(versions) == 1:
         _add_release(versions[0], contents)
 
 
-def _read_cluster(resource: Block, contents: Contents) -> None:
+def _read_version(resource: Block, contents: Contents) -> None:
     version = resource.attribute("kafka_version")
     if why := unknown(version):
         contents.remarks.append(f"{version.place}: kafka_version is {why}: unknown; give --kafka-version")

@@ -7,7 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 MOST_CHARACTERS = 64 * 2**20
-"""The longest text of YAML that is read: four times ten thousand topics as kubectl prints them."""
+"""The longest text of YAML, JSON or HCL that is read: four times ten thousand topics as kubectl prints them."""
+
+
+def too_long(path: Path) -> str:
+    """Return the message for a text that is too long."""
+    return f"{path}: is YAML, JSON or HCL of more than {MOST_CHARACTERS >> 20} MiB; give a part of it"
 
 
 @dataclass(frozen=True)

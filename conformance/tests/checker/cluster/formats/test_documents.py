@@ -117,7 +117,7 @@ def test_aliases_within_the_limit_are_repeated() -> None:
         ("a: *nobody\n", "f:1: *nobody repeats no value that has ended above it"),
         ("x: 1\na: [1\nb: 2\n", "f:3: is no YAML or JSON (did not find expected ',' or ']'); correct it there"),
         ("[" * 101, f"f:1: is nested more than {MOST_NESTED} values deep"),
-        ('{"a": "' + "x" * MOST_CHARACTERS + '"}', "f: is YAML or JSON of more than 64 MiB; give a part of it"),
+        ('{"a": "' + "x" * MOST_CHARACTERS + '"}', "f: is YAML, JSON or HCL of more than 64 MiB; give a part of it"),
     ],
     ids=["itself", "nobody", "syntax", "deep", "long"],
 )

@@ -145,6 +145,15 @@ def test_another_shape_of_file_is_refused_by_name(text: str, shape: str) -> None
     )
 
 
+def test_a_gigabyte_of_yaml_is_refused_without_being_read() -> None:
+    """The rest of the file is a hole, which would be refused as no text if it were read."""
+    with Path("f1").open("wb") as file:
+        file.write(b"a:\n" + b"- 1\n" * 2**14)
+        file.truncate(2**30)
+    with pytest.raises(PropertiesError, match=r"^f1: is YAML, JSON or HCL of more than 64 MiB; give a part of it$"):
+        read_files([(None, Path("f1"))])
+
+
 def test_standard_input_has_any_format(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(CONFIG_MAP.encode())))
     assert read_files([(None, Path("-"))], [], None).racks == {1: "az1"}

@@ -6,6 +6,8 @@ import pytest
 
 from conformance.tests.checker.cluster.formats.files import described, refused, release, settings, topics
 
+pytestmark = pytest.mark.sampled  # the first file of HCL compiles the grammar of python-hcl2, which takes seconds
+
 MSK = """\
 variable "zones" {
   default = 3
@@ -160,6 +162,27 @@ def test_server_properties_that_are_an_expression_are_refused() -> None:
     )
 
 
+def test_expressions_and_directives_in_server_properties_are_refused_if_they_count() -> None:
+    assert refused(MSK.replace("replicas=2", "replicas=${var.isr}")) == (
+        "f1:12: min.insync.replicas is filled in from ${var.isr}, so its value is unknown; write the value, or give"
+        " what the running cluster has (kafka-configs --describe --all)"
+    )
+    assert settings(described(MSK.replace("= false", "= ${var.create}")))["the MSK configuration this"].keys() == {
+        *("min.insync.replicas", "default.replication.factor"),
+        *("unclean.leader.election.enable", "auto.leader.rebalance.enable"),
+    }
+    assert refused(MSK.replace("# ours", "%{ if var.x }")) == (
+        "f1:9: server_properties is a text with expressions, so its settings are unknown; give what the running cluster"
+        " has (aws kafka describe-configuration-revision)"
+    )
+
+
+def test_escapes_of_a_text_are_resolved() -> None:
+    text = MSK.replace("<<-PROPERTIES", '"a=\\\\nb\\nmin.insync.replicas=2\\nx=$${y}"').split("    # ours")[0] + "}\n"
+    assert settings(described(text))["the MSK configuration this"]["a"] == "\nb (9)"
+    assert settings(described(text))["the MSK configuration this"]["min.insync.replicas"] == "2 (9)"
+
+
 def test_terraform_without_kafka_is_refused() -> None:
     assert refused('resource "aws_s3_bucket" "b" {\n  bucket = "b"\n}\n') == (
         "f1: is Terraform without a resource that describes Kafka (aws_msk_configuration, aws_msk_cluster, kafka_topic,"
@@ -196,3 +219,36 @@ def test_the_module_for_msk_clusters() -> None:
         "f1:5: not given, so Amazon MSK's own defaults for standard brokers in 3 availability zones are assumed:"
         " default.replication.factor=3",
     )
+
+
+CLUSTER = """\
+resource "aws_msk_cluster" "main" {
+  kafka_version = "3.8.x"
+  broker_node_group_info {
+    instance_type  = "express.m7g.large"
+    client_subnets = ["a", "b", "c"]
+  }
+}
+"""
+
+
+def test_a_cluster_without_a_configuration_has_the_defaults_of_amazon() -> None:
+    found = described(CLUSTER)
+    assert settings(found) == {
+        "the MSK cluster main": {"default.replication.factor": "3 (1)", "min.insync.replicas": "2 (1)"}
+    }
+    assert release(found) == "3.8 (f1:2)"
+    assert found.remarks == (
+        "f1:1: not given, so Amazon MSK's own defaults for Express brokers are assumed: default.replication.factor=3,"
+        " min.insync.replicas=2",
+    )
+    standard = described(CLUSTER.replace("express.", "kafka."))
+    assert settings(standard)["the MSK cluster main"]["unclean.leader.election.enable"] == "true (1)"
+
+
+def test_a_cluster_whose_configuration_is_elsewhere_is_told() -> None:
+    found = described(
+        CLUSTER.replace("  broker_node", "  configuration_info {\n    arn = var.arn\n  }\n  broker_node", 1)
+    )
+    assert settings(found) == {}
+    assert found.remarks == ("f1:1: the configuration of this cluster is not in f1; give the file that has it",)
