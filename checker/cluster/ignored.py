@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import cache
 
-from isrcheck.checker.cluster.dialects import is_key_of, without_prefix
+from isrcheck.checker.cluster.client_files import without_prefix
+from isrcheck.checker.cluster.dialects import is_key_of
 from isrcheck.checker.cluster.property_files import READERS, Layer, printable, shown
 from isrcheck.checker.cluster.releases import (
     NEWEST_LISTED_RELEASE,

@@ -1,7 +1,7 @@
 """The files of client libraries and frameworks: how each is recognised, its defaults, its aliases, and what it refuses.
 
-Each expectation follows from the sources that checker/cluster/libraries.py and dialects.py name. The last tests are of
-files with several clients, of which the weakest counts, and of files that no known library can have.
+Each expectation follows from the sources that libraries.py, frameworks.py and spring.py of checker/cluster name. The
+last tests are of files with several clients, of which the weakest counts, and of files that no known library can have.
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from isrcheck.checker.cluster.client_files import without_prefix
 from isrcheck.checker.cluster.cluster import Cluster, Reading
-from isrcheck.checker.cluster.dialects import client_sections, text_sections, without_prefix
+from isrcheck.checker.cluster.dialects import client_sections, text_sections
 from isrcheck.checker.cluster.formats.registry import read_clusters
 from isrcheck.checker.cluster.libraries import ClientLibrary
 from isrcheck.checker.cluster.property_files import PropertiesError, Property, properties_of
