@@ -30,7 +30,6 @@ from isrcheck.checker.answers.answer import (
 )
 from isrcheck.checker.answers.findings import Finding, Search, trace_of, without_search
 from isrcheck.checker.answers.questions import (
-    OF_JAVA_CLIENTS,
     Case,
     Question,
     Topic,
@@ -148,6 +147,10 @@ def in_words(question: Question) -> str:
     if question.topic in (Topic.WRITES, Topic.READS):
         return f"{question.topic.value} with {counted(question.number, 'broker')} down"
     return ABOUT.get(question.topic, question.topic.value)
+
+
+OF_JAVA_CLIENTS = ("buffer_is_reused_in_flight",)
+"""The known failures of the code of Kafka's own producer, which clients of other libraries do not have."""
 
 
 def examine(cluster: Cluster, asking: Asking) -> Answer:

@@ -353,10 +353,6 @@ def _has_one_of(case: Case, failure: Failure, entries: Sequence[str]) -> bool:
     return any(of_case.get(name) == value for entry in entries for name, value in pairs(entry).items())
 
 
-OF_JAVA_CLIENTS = ("buffer_is_reused_in_flight",)
-"""The known failures of the code of Kafka's own producer, which clients of other libraries do not have."""
-
-
 def defects_of(case: Case, version: Version) -> list[Question]:
     """The questions about the known failures of a release that concern a case, in the order of their numbers."""
     return [
