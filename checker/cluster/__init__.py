@@ -1,6 +1,6 @@
-"""The settings of a Kafka cluster, as its property files and the output of Kafka's tools give them.
+"""The settings of a Kafka cluster, whichever files give them.
 
-In:  property files, and the output of kafka-topics, kafka-configs and kafka-features.
+In:  property files, and what the formats (checker/cluster/formats) have read into `Contents`.
 Out: a `Cluster` for each distinct configuration of a topic: the values in effect, their sources, the generation.
 May import: models.
 """

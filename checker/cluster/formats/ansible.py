@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from isrcheck.checker.cluster.contents import Contents
 from isrcheck.checker.cluster.formats.environment import release_of_confluent
 from isrcheck.checker.cluster.formats.format import Format, Part
+from isrcheck.checker.cluster.formats.metadata import remarks_on_voters
 from isrcheck.checker.cluster.formats.tree import Tree
 from isrcheck.checker.cluster.formats.values import known, setting, settings_of, unknown
 from isrcheck.checker.cluster.property_files import READERS, Property, Section, printable
@@ -55,11 +56,17 @@ def _properties(mapping: Tree) -> Iterator[tuple[str, Tree]]:
             yield role, entries
 
 
+def _is_group(names: Sequence[str], mapping: Tree) -> bool:
+    """Whether a mapping is the group of hosts that are brokers or controllers."""
+    return names[-1:] in (("kafka_broker",), ("kafka_controller",)) and bool(mapping.at("hosts"))
+
+
 def _is_ansible(part: Part) -> bool:
     if part.tree is None or part.tree.entries.get("apiVersion"):
         return False
     return any(
-        any(_properties(mapping)) or any(_key(name) for name in mapping.entries) for _, mapping in _mappings(part.tree)
+        any(_properties(mapping)) or any(_key(name) for name in mapping.entries) or _is_group(names, mapping)
+        for names, mapping in _mappings(part.tree)
     )
 
 
@@ -97,6 +104,7 @@ def _read_mode(names: Sequence[str], mapping: Tree, contents: Contents) -> None:
     hosts = mapping.at("hosts")
     if names[-1:] == ("kafka_controller",) and hosts:
         contents.signs.append(Evidence(f"has controllers ({hosts.place})", mode=Mode.KRAFT, tool="the inventory"))
+        contents.remarks += remarks_on_voters(len(hosts.entries), hosts.place)
     elif names[-1:] == ("zookeeper",) and hosts:
         servers = Property("zookeeper.connect", ",".join(hosts.entries), hosts.path, hosts.line)
         contents.sections.append(Section(Role.BROKER, "the inventory", (servers,)))

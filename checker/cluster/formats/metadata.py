@@ -86,8 +86,9 @@ def _add_partition(
     place: str,
 ) -> None:
     """Add a partition as the metadata of a client show it; a leader of -1 means that it has no leader."""
-    if not replicas or not set(isr) <= set(replicas):
+    if topic not in contents.topics or not replicas or not set(isr) <= set(replicas):
         problem = "no replicas" if not replicas else "members of its ISR that are no replicas"
+        problem = problem if topic in contents.topics else "no topic above it"
         raise PropertiesError(f"{place}: {printable(topic)}-{number} has {problem}; describe again")
     shown = Partition(topic, number, None if leader < 0 else leader, tuple(replicas), tuple(isr), place)
     old = contents.partitions.get((topic, number))
@@ -152,11 +153,15 @@ def _read_quorum(part: Part, contents: Contents) -> None:
     contents.active_controller = active if active is not None and active >= 0 else contents.active_controller
     place = next(iter(voters.values()))
     contents.signs.append(Evidence(f"shows voters ({place})", "3.3", mode=Mode.KRAFT, tool="kafka-metadata-quorum"))
-    if len(voters) < 3 or len(voters) % 2 == 0:
-        survives = (len(voters) - 1) // 2
-        contents.remarks.append(
-            f"{place}: the controllers that vote are {len(voters)}: after the loss of {survives + 1} the cluster has no"
-            " active controller"
+    contents.remarks += remarks_on_voters(len(voters), place)
+
+
+def remarks_on_voters(count: int, place: str) -> Iterator[str]:
+    """Yield a remark if so many controllers survive no loss, or as few losses as one controller less would."""
+    if count < 3 or count % 2 == 0:
+        yield (
+            f"{place}: the controllers that vote are {count}: after the loss of {(count - 1) // 2 + 1} the cluster has"
+            " no active controller"
         )
 
 

@@ -21,6 +21,7 @@ from isrcheck.checker.cluster.formats.config_maps import CONFIG_MAPS
 from isrcheck.checker.cluster.formats.confluent_operator import CONFLUENT_OPERATOR
 from isrcheck.checker.cluster.formats.describe import KAFKA_TOOLS
 from isrcheck.checker.cluster.formats.environment import ENVIRONMENT
+from isrcheck.checker.cluster.formats.flat import FLAT
 from isrcheck.checker.cluster.formats.format import Format, Part
 from isrcheck.checker.cluster.formats.helm import HELM
 from isrcheck.checker.cluster.formats.metadata import METADATA
@@ -45,6 +46,7 @@ FORMATS: Sequence[Format] = (
     *CONFLUENT_OPERATOR,
     *CONFIG_MAPS,
     *ANSIBLE,
+    *FLAT,
     *HELM,
     CLIENTS,
 )
@@ -94,11 +96,15 @@ def _part(name: str, role: Role | None) -> Part:
 
 def _refuse_long(path: Path) -> None:
     """Refuse a file of YAML or JSON that is too long, without reading all of it."""
-    if path.is_file() and path.stat().st_size > MOST_CHARACTERS:
+    try:
+        if not path.is_file() or path.stat().st_size <= MOST_CHARACTERS:
+            return
         with path.open("rb") as file:
-            beginning = decode(file.read(_BYTES_OF_A_BEGINNING), path)
-        if is_yaml_or_json(Part(path, beginning)):
-            raise PropertiesError(too_long(path))
+            beginning = file.read(_BYTES_OF_A_BEGINNING)
+    except OSError:  # read_text names the reason
+        return
+    if is_yaml_or_json(Part(path, decode(beginning, path))):
+        raise PropertiesError(too_long(path))
 
 
 def read_part(part: Part, contents: Contents, *, is_output: bool = False) -> None:
@@ -140,6 +146,7 @@ def _taken(contents: Contents) -> int:
         contents.partitions,
         contents.racks,
         contents.voters,
+        contents.signs,
         contents.releases,
     )
     return counted + sum(len(one) for one in others) + len(contents.remarks)
@@ -192,12 +199,11 @@ def _refusal(documents: Sequence[Tree]) -> str:
         if all(name in first.entries for name in names):
             return f"is {what}; give {instead}"
     kinds = list(dict.fromkeys(kind for document in documents if (kind := document.text_at("kind"))))
-    what = f"YAML or JSON ({listed(list(first.entries)) or 'a list'})"
-    instead = _EXTRACT
+    what, instead = f"is YAML or JSON ({listed(list(first.entries)) or 'a list'})", _EXTRACT
     if kinds:
-        what = f"of Kubernetes ({listed(kinds)})"
+        what = f"has resources of Kubernetes ({listed(kinds)})"
         instead = "the output of kubectl get kafka,kafkanodepool,kafkatopic,statefulset,configmap -o yaml"
     return (
-        f"is {what}, in which isrcheck knows no description of Kafka; give {instead}, or a file that"
-        " docs/your_cluster.md lists"
+        f"{what}, in which isrcheck knows no description of Kafka; give {instead}, or a file that docs/your_cluster.md"
+        " lists"
     )

@@ -33,6 +33,8 @@ kafka_broker:
         min.insync.replicas: 2
 """
 
+ONE = "f1:14: the controllers that vote are 1: after the loss of 1 the cluster has no active controller"
+
 
 def test_an_inventory_of_the_confluent_platform() -> None:
     found = described(INVENTORY)
@@ -47,6 +49,7 @@ def test_an_inventory_of_the_confluent_platform() -> None:
     assert found.racks == {1: "az1", 2: "az2"}
     assert release(found) == "3.6 (f1:4)"
     assert found.evidence == (Evidence("has controllers (f1:14)", mode=Mode.KRAFT, tool="the inventory"),)
+    assert found.remarks == (ONE,)
 
 
 def test_hosts_of_zookeeper_keep_the_metadata() -> None:
@@ -72,6 +75,7 @@ def test_a_release_that_is_not_known_is_told() -> None:
     assert found.remarks == (
         "f1:4: confluent_package_version={{ version }} names no release of Kafka that isrcheck knows; give"
         " --kafka-version",
+        ONE,
     )
 
 
@@ -81,3 +85,11 @@ def test_an_encrypted_value_is_refused_if_it_counts() -> None:
         "f1:2: min.insync.replicas is a value with the tag !vault, so its value is unknown; write the value, or give"
         " what the running cluster has (kafka-configs --describe --all)"
     )
+
+
+def test_an_inventory_without_settings_shows_who_keeps_the_metadata() -> None:
+    hosts = "  hosts:\n    a: {}\n    b: {}\n    c: {}\n"
+    found = described(f"kafka_controller:\n{hosts}kafka_broker:\n{hosts}")
+    assert found.sections == ()
+    assert found.evidence == (Evidence("has controllers (f1:3)", mode=Mode.KRAFT, tool="the inventory"),)
+    assert found.remarks == ()

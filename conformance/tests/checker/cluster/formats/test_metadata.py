@@ -62,6 +62,7 @@ def test_the_ids_of_brokers_that_are_none_are_refused() -> None:
     assert refused(KCAT.replace("replicas: 2,1,", "replicas: 2,")) == (
         "f1:9: syslog-1 has members of its ISR that are no replicas; describe again"
     )
+    assert refused(KCAT.replace('  topic "syslog"', "  #")) == "f1:8: -0 has no topic above it; describe again"
     text = json.dumps(KCAT_JSON).replace('"leader": 3', '"leader": "three"')
     assert refused(text) == "f1:1: 'three' is no id of a broker; describe again"
 

@@ -72,6 +72,18 @@ def test_resources_of_the_operator_of_confluent() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("f{}.yml", "min.insync.replicas: 2\nacks: all\n"),
+        ("f{}", '{"min.insync.replicas": "2",\n "acks": "all"}'),
+    ],
+)
+def test_settings_with_kafkas_names_as_yaml_or_json(name: str, text: str) -> None:
+    found = described(text, name=name)
+    assert settings(found) == {name.format(1): {"min.insync.replicas": "2 (1)", "acks": "all (2)"}}
+
+
 def test_racks_of_property_files_are_known() -> None:
     assert described("broker.id=4\nbroker.rack=az1\n", "node.id=5\nbroker.rack=az2\n", "node.id=6\n").racks == {
         4: "az1",
@@ -88,8 +100,8 @@ EXTRACT = "kafka-topics --describe, and kafka-configs --describe --all --entity-
     [
         (
             f"{SERVICE}---\n{SERVICE}---\nkind: Secret\n",
-            "is of Kubernetes (Service, Secret), in which isrcheck knows no description of Kafka; give the output of"
-            " kubectl get kafka,kafkanodepool,kafkatopic,statefulset,configmap -o yaml, or a file that"
+            "has resources of Kubernetes (Service, Secret), in which isrcheck knows no description of Kafka; give the"
+            " output of kubectl get kafka,kafkanodepool,kafkatopic,statefulset,configmap -o yaml, or a file that"
             " docs/your_cluster.md lists",
         ),
         (
