@@ -84,6 +84,12 @@ def test_settings_with_kafkas_names_as_yaml_or_json(name: str, text: str) -> Non
     assert settings(found) == {name.format(1): {"min.insync.replicas": "2 (1)", "acks": "all (2)"}}
 
 
+def test_a_key_that_kafka_does_not_know_needs_a_role() -> None:
+    text = '{"min.insync.replicas": 2, "application.id": "streams"}'
+    assert "in which isrcheck knows no description of Kafka" in refused(text)
+    assert [*settings(described(text, role=Role.BROKER))["f1"]] == ["min.insync.replicas", "application.id"]
+
+
 def test_racks_of_property_files_are_known() -> None:
     assert described("broker.id=4\nbroker.rack=az1\n", "node.id=5\nbroker.rack=az2\n", "node.id=6\n").racks == {
         4: "az1",
