@@ -33,7 +33,8 @@ def connect_sections(file: ClientFile, library: ClientLibrary = ClientLibrary.CO
         of_role[role] = merged(own, under(lines, f"{role.value}.override."))
     producer = merged(of_role[Role.PRODUCER], exactly_once, _of_framework(lines))
     section = file.section(Role.PRODUCER, producer, library)
-    sections = [replace(section, remarks=(*_misplaced(lines), *_internal_topics(lines)))]
+    remarks = (*_misplaced(lines), *_of_servers(lines, library), *_internal_topics(lines))
+    sections = [replace(section, remarks=remarks)]
     if of_role[Role.CONSUMER]:
         sections.append(file.section(Role.CONSUMER, of_role[Role.CONSUMER], library))
     return sections
@@ -58,6 +59,16 @@ def _misplaced(lines: Iterable[Property]) -> Iterator[str]:
         if line.key in READERS and len(roles) == 1 and (role := next(iter(roles))) in CLIENTS:
             given = f"{line.key}={shown(line.key, line.value.strip())}"
             yield f"{line.place}: {given} does not reach the clients of Kafka Connect; write {role.value}.{line.key}"
+
+
+def _of_servers(lines: Iterable[Property], library: ClientLibrary) -> Iterator[str]:
+    """Yield a remark for each setting of brokers or topics that counts, but that a framework does not hand on."""
+    for line in lines:
+        roles = roles_that_know(line.key)
+        if line.key in READERS and roles.isdisjoint(CLIENTS) and line.key != "replication.factor":
+            given = f"{line.key}={shown(line.key, line.value.strip())}"
+            cure = "give it in a file of its own (--topic, --broker)"
+            yield f"{line.place}: {given} is ignored by {library.value}; {cure}"
 
 
 _INTERNAL_TOPICS = {
@@ -114,7 +125,7 @@ def _own_topic(file: ClientFile, lines: Iterable[Property], name: str) -> Sectio
 def streams_sections(file: ClientFile, library: ClientLibrary = ClientLibrary.STREAMS) -> list[Section]:
     """Read the file of Kafka Streams: its producer, its main consumer, and its own topics."""
     lines = file.properties
-    remarks: list[str] = []
+    remarks = list(_of_servers(lines, library))
     sections: list[Section] = []
     guarantee = [line for line in lines if line.key == "processing.guarantee"]
     exactly_once = [line for line in guarantee if line.value.strip().startswith("exactly_once")][-1:]

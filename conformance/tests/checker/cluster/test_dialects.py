@@ -312,6 +312,13 @@ def test_streams_says_which_setting_it_ignores() -> None:
     assert cluster(text).producer.has_transactions
 
 
+@pytest.mark.parametrize(("sign", "name"), [("application.id", "Streams"), ("key.converter", "Connect")])
+def test_frameworks_do_not_hand_on_settings_of_topics(sign: str, name: str) -> None:
+    assert reading(f"{sign}=x\nmin.insync.replicas=2\n").remarks == (
+        f"f:2: min.insync.replicas=2 is ignored by Kafka {name}; give it in a file of its own (--topic, --broker)",
+    )
+
+
 MIRROR_MAKER = """\
 clusters = A, B
 A->B.enabled = true
