@@ -29,7 +29,14 @@ from isrcheck.checker.answers.answer import (
     groups,
 )
 from isrcheck.checker.answers.findings import Finding, Search, trace_of, without_search
-from isrcheck.checker.answers.questions import Case, Question, Topic, defects_of, loses_data, losses_to_survive
+from isrcheck.checker.answers.questions import (
+    Case,
+    Question,
+    Topic,
+    defects_of,
+    loses_data,
+    losses_to_survive,
+)
 from isrcheck.checker.answers.recorded import Record, Recorded
 from isrcheck.checker.answers.report import answer_lines, as_object, now_of, table_lines
 from isrcheck.checker.cluster.cluster import Cluster, Reading
@@ -142,10 +149,17 @@ def in_words(question: Question) -> str:
     return ABOUT.get(question.topic, question.topic.value)
 
 
+OF_JAVA_CLIENTS = ("buffer_is_reused_in_flight",)
+"""The known failures of the code of Kafka's own producer, which clients of other libraries do not have."""
+
+
 def examine(cluster: Cluster, asking: Asking) -> Answer:
     """Ask all questions about a cluster, and return the answer."""
     case = case_of(cluster)
-    failures = [named(question.name) for question in defects_of(case, cluster.release)]
+    of_others = () if cluster.producer.library.has_java_clients else OF_JAVA_CLIENTS
+    failures = [
+        named(question.name) for question in defects_of(case, cluster.release) if question.name not in of_others
+    ]
     answer = Answer(cluster, case)
     is_searched = answer.why_undecidable in (None, cluster.generation.why_undecided)
     if answer.why_broken is not None or not is_searched:

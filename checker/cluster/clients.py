@@ -7,6 +7,11 @@ A producer that is idempotent, or that has a transactional.id, needs acks=all, r
 idempotence is only the default (since 3.0.1, 3.1.1 and 3.2), a conflicting setting disables it; if a file requests it,
 the client refuses the conflicting setting.
 
+Other libraries have rules of their own (`libraries` names the sources). kafka-python since 3.0 has Kafka's rules since
+3.0.1. librdkafka is idempotent only if a file requests it; it then sets what is not given, and refuses what conflicts.
+Sarama sets nothing: it refuses an idempotent producer unless acks, retries and requests in flight are given, and it
+allows only one request. In aiokafka, a transactional.id overrides enable_idempotence=False.
+
 Two kinds of values of auto.offset.reset are not known to every release: `smallest` and `largest`, words of the old
 Scala consumer, which 2.0 removed; and `by_duration:...`, which came with 4.0 (KIP-1106) and is not modelled.
 
@@ -23,15 +28,16 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from isrcheck.checker.cluster.generation import FIRST_TV2_BY_DEFAULT, has_new_epochs, transactions_generation
-from isrcheck.checker.cluster.property_files import BY_DURATION, MOST, PropertiesError
+from isrcheck.checker.cluster.libraries import ClientLibrary
+from isrcheck.checker.cluster.property_files import BY_DURATION, MOST, Layer, PropertiesError, Section
 from isrcheck.checker.cluster.releases import Role, Version, knows
-from isrcheck.checker.cluster.settings import GivenSetting, RoleSettings, Setting, Settings, default_of
+from isrcheck.checker.cluster.settings import GivenSetting, RoleSettings, Setting, Settings, role_of
 from isrcheck.checker.cluster.versions import Versions
 from isrcheck.models.kafka.state.values import AutoOffsetReset, IsolationLevel, PositionCheck, UnknownProducer
 from isrcheck.models.transactions.values import Verification
 
 MOST_IN_FLIGHT = 5
-"""The most requests in flight of an idempotent producer since Kafka 1.0; in 0.11 the limit is 1."""
+"""The most requests in flight of an idempotent producer since Kafka 1.0; in 0.11 and in Sarama the limit is 1."""
 
 ACKS = "acks"
 RETRIES = "retries"
@@ -56,10 +62,13 @@ class Producer:
     """The entries of the model that say how clients and brokers of this release handle sequence numbers."""
     understood: tuple[Setting[Any], ...]
     """The settings that the report shows."""
+    library: ClientLibrary
+    shown_by: str
+    """The setting that shows the library, with its place; empty if no file shows one."""
 
     @property
     def defaults(self) -> tuple[Setting[Any], ...]:
-        """The settings that affect the answer and have the default of a Java client, because no file gives them."""
+        """The settings that affect the answer and have the default of the client, because no file gives them."""
         decide = {ACKS, IDEMPOTENCE, *(() if self.is_idempotent.value else (RETRIES, IN_FLIGHT))}
         return tuple(setting for setting in self.understood if setting.key in decide and setting.is_default)
 
@@ -69,7 +78,7 @@ def read_producer(settings: Settings, versions: Versions) -> Producer:
     rules = _Rules(settings, versions.release, Role.PRODUCER)
     idempotence, wants = rules.idempotence()
     acks, retries = rules.derived(ACKS, "all", wants), rules.derived(RETRIES, MOST, wants)
-    in_flight = rules.derived(IN_FLIGHT, None if versions.release.has("1.0") else 1, wants)
+    in_flight = rules.derived(IN_FLIGHT, min(rules.most_in_flight, rules.default(IN_FLIGHT).value), wants)
     identified = rules.given(TRANSACTIONAL_ID)
     searched = "two resends are" if idempotence.value else "one resend is"
     resends = f"a failed request is sent again ({searched} searched)"
@@ -90,7 +99,64 @@ def read_producer(settings: Settings, versions: Versions) -> Producer:
         understood.append(identified.in_effect.means("records belong to transactions"))
     understood += rules.delivery_timeout()
     numbering = _numbering(versions.release)
-    return Producer(acks, retries, in_flight, idempotence, bool(identified), numbering, tuple(understood))
+    shown_by = settings.library_shown_by(Role.PRODUCER)
+    return Producer(
+        acks,
+        retries,
+        in_flight,
+        idempotence,
+        bool(identified),
+        numbering,
+        tuple(understood),
+        rules.library,
+        shown_by,
+    )
+
+
+def weakest_clients(sections: Sequence[Section], versions: Versions) -> tuple[list[Section], tuple[str, ...]]:
+    """Return the sections without all producers but the weakest, and without all consumers but the weakest; and
+    remarks that name the clients left out. The Java clients that only property files describe count as one client. If
+    no file shows a library, the sections stay as they are."""
+    remarks: list[str] = []
+    for role in (Role.PRODUCER, Role.CONSUMER):
+        of_role = [part for part in sections if (part.role or role_of(part.properties, part.member)) is role]
+        alone = [[part] for part in of_role if part.library is not None]
+        shared = [part for part in of_role if part.library is None]
+        clients = [*alone, *([shared] if shared else [])]
+        if len(clients) < 2:
+            continue
+        others = [part for part in sections if part not in of_role]
+        strengths = [_strength(role, Settings([*others, *client]), versions) for client in clients]
+        weakest, *stronger = sorted(range(len(clients)), key=lambda index: strengths[index][0])
+        names = [", ".join(part.member for part in client) for client in clients]
+        if strengths[weakest] != strengths[stronger[-1]] or any(name != strengths[weakest][1] for _, name in strengths):
+            of_others = "; ".join(f"{names[index]}: {strengths[index][1]}" for index in stronger[:MOST_NAMED])
+            more = f"; and {len(stronger) - MOST_NAMED} more" if len(stronger) > MOST_NAMED else ""
+            remarks.append(
+                f"{names[weakest]}: the answer is for this {role.value}, the weakest of {len(clients)}"
+                f" ({strengths[weakest][1]}); the others are {of_others}{more}"
+            )
+        sections = [*others, *clients[weakest]]
+    return list(sections), tuple(remarks)
+
+
+MOST_NAMED = 4
+"""The most clients that a remark names other than the weakest."""
+
+
+def _strength(role: Role, settings: Settings, versions: Versions) -> tuple[tuple[Any, ...], str]:
+    """Return how strong the promises of a client are, as a tuple to compare, and the settings that decide it."""
+    if role is Role.CONSUMER:
+        consumer = read_consumer(settings, versions)
+        level = consumer.isolation_level
+        return (level.value == "read_committed",), f"{level.key}={level.value}"
+    producer = read_producer(settings, versions)
+    acks, idempotence = producer.acks.value, producer.is_idempotent.value
+    strength = (acks == "all", acks == "1", idempotence, -producer.retries.value, -producer.in_flight.value)
+    described = f"acks={acks}, {IDEMPOTENCE}={str(idempotence).lower()}"
+    if not idempotence:
+        described += f", {RETRIES}={producer.retries.value}, {IN_FLIGHT}={producer.in_flight.value}"
+    return (*strength, producer.has_transactions), described + (", transactions" if producer.has_transactions else "")
 
 
 def _numbering(release: Version) -> Mapping[str, int]:
@@ -106,35 +172,51 @@ def _numbering(release: Version) -> Mapping[str, int]:
 
 
 class _Rules(RoleSettings):
+    @property
+    def most_in_flight(self) -> int:
+        """The most requests in flight that an idempotent producer may have."""
+        is_one = not self.release.has("1.0") if self.library.has_java_clients else self.library is ClientLibrary.SARAMA
+        return 1 if is_one else MOST_IN_FLIGHT
+
+    @property
+    def gives_way(self) -> bool:
+        """Whether idempotence is on by default, and a conflicting setting disables it."""
+        is_repaired = not self.library.has_java_clients or self.release.has_repair(_DEFAULT_GIVES_WAY_SINCE)
+        return is_repaired and self.knows(IDEMPOTENCE) and bool(self.default(IDEMPOTENCE).value)
+
     def derived(self, key: str, needed: Any, wants: GivenSetting | None) -> Setting[Any]:
         """Return the given value of a key; else `needed`, if a setting (`wants`) requires it; else the default."""
         usual = self.setting(key)
-        if wants is not None and needed not in (None, usual.value) and self.given(key) is None:
+        if wants is not None and self.adapts and needed != usual.value and self.given(key) is None:
             return Setting(needed, f"becomes {needed} because of {wants.spelled} in {wants.source}", key, str(needed))
         return usual
 
     def idempotence(self) -> tuple[Setting[bool], GivenSetting | None]:
         """Return whether the producer is idempotent, and the setting that requests idempotence, if any."""
         explicit, identified = self.given(IDEMPOTENCE), self.given(TRANSACTIONAL_ID)
-        if explicit and not explicit.value:
-            if identified:
-                because = f"{identified.spelled} ({identified.source}) needs enable.idempotence=true"
-                cure = "write enable.idempotence=true, or leave transactional.id out"
-                raise self._refusal(explicit, because, cure)
+        library, usual = self.library, self.default(IDEMPOTENCE)
+        on, no_transactions = library.spelled(IDEMPOTENCE, "true"), f"leave {self.named(TRANSACTIONAL_ID)} out"
+        must_be_given = library in (ClientLibrary.CONNECT, ClientLibrary.SARAMA)
+        is_off = not explicit.value if explicit else must_be_given
+        if identified and is_off and library is not ClientLibrary.AIOKAFKA:
+            because = f"{identified.spelled} ({identified.source}) needs {on}"
+            raise self._refusal(explicit or identified, because, f"write {on}, or {no_transactions}")
+        if explicit and not explicit.value and not identified:
             return explicit.in_effect, None
-        if not explicit and self.release.has_repair(_DEFAULT_GIVES_WAY_SINCE):
+        if not explicit and self.gives_way:
             return self._idempotence_by_default(identified), identified
-        wants = explicit or identified
+        wants = identified if explicit is None or not explicit.value else explicit
         if wants is None:
-            note = ", true, has no effect (KAFKA-13598)" if self.release.has("3.0") else ""
-            return _idempotence(False, default_of(self.release) + note), None
+            note = ", true, has no effect (KAFKA-13598)" if usual.value and self.release.has("3.0") else ""
+            return _idempotence(False, usual.source + note), None
         for given, need, cure in self._obstacles():
             if wants is explicit:
-                because, undo = f"{wants.spelled} ({wants.source})", "write enable.idempotence=false"
+                because, undo = f"{wants.spelled} ({wants.source})", f"write {library.spelled(IDEMPOTENCE, 'false')}"
+                undo = f"leave {wants.written} out" if library is ClientLibrary.STREAMS and wants.written else undo
             else:
                 because = f"{wants.spelled} ({wants.source}), which enables idempotence,"
-                undo = "leave transactional.id out"
-            raise self._refusal(given, f"{because} needs {need}", f"{cure}, or {undo}")
+                undo = no_transactions
+            raise self._refusal(given, f"{because} needs {need}", f"{cure}, or {undo}", wants)
         if wants is explicit:
             return wants.in_effect, wants
         return _idempotence(True, f"becomes true because of {wants.spelled} in {wants.source}"), wants
@@ -145,46 +227,72 @@ class _Rules(RoleSettings):
 
         Since 4.0 too many requests in flight are refused, even if another setting disables idempotence (KAFKA-17927).
         """
+        usual = self.default(IDEMPOTENCE).source
         obstacles = list(self._obstacles())
         for given, need, cure in obstacles:
-            if given.key == IN_FLIGHT and self.release.has("4.0"):
-                because = f"enable.idempotence=true ({default_of(self.release)}) needs {need}"
+            if given.key == IN_FLIGHT and self.release.has("4.0") and self.library.has_java_clients:
+                because = f"enable.idempotence=true ({usual}) needs {need}"
                 undo = "" if identified else ", or write enable.idempotence=false"
                 raise self._refusal(given, because, cure + undo)
         if not obstacles:
-            return _idempotence(True, default_of(self.release))
+            return _idempotence(True, usual)
         given, _, cure = obstacles[0]
         if identified:
             because = f"it disables idempotence, which {identified.spelled} ({identified.source}) needs"
-            raise self._refusal(given, because, f"{cure}, or leave transactional.id out")
-        return _idempotence(False, f"disabled because of {given.spelled} in {given.source}")
+            raise self._refusal(given, because, f"{cure}, or leave {self.named(TRANSACTIONAL_ID)} out", identified)
+        where = f"in {given.source}" if given.members else f"({given.source})"
+        return _idempotence(False, f"disabled because of {given.spelled} {where}")
 
     def _obstacles(self) -> Iterator[tuple[GivenSetting, str, str]]:
-        """Yield given settings that conflict with idempotence, each with what idempotence needs, and the cure."""
-        retries, acks, in_flight = (self.given(key) for key in (RETRIES, ACKS, IN_FLIGHT))
+        """Yield the settings that conflict with idempotence, each with what idempotence needs, and the cure."""
+        retries, acks, in_flight = (self._stated(key) for key in (RETRIES, ACKS, IN_FLIGHT))
         if retries and retries.value == 0:
-            yield retries, "retries above 0", "leave retries out"
+            yield retries, f"{self.named(RETRIES)} above 0", f"leave {self.named(RETRIES)} out"
         if acks and acks.value != "all":
-            yield acks, "acks=all", "write acks=all"
-        if in_flight and not self.release.has("1.0") and in_flight.value != 1:
-            yield in_flight, f"{IN_FLIGHT}=1", f"write {IN_FLIGHT}=1"
-        elif in_flight and in_flight.value > MOST_IN_FLIGHT:
-            most = f"{IN_FLIGHT} of at most {MOST_IN_FLIGHT}"
-            yield in_flight, most, f"write {IN_FLIGHT}={MOST_IN_FLIGHT}"
+            all_of_them = self.library.spelled(ACKS, "all")
+            yield acks, all_of_them, f"write {all_of_them}"
+        most = self.most_in_flight
+        if in_flight and in_flight.value > most:
+            cure = self.library.spelled(IN_FLIGHT, str(most))
+            yield in_flight, cure if most == 1 else f"{self.named(IN_FLIGHT)} of at most {most}", f"write {cure}"
 
-    def _refusal(self, given: GivenSetting, because: str, cure: str) -> PropertiesError:
-        return PropertiesError(
-            f"{given.source}: {given.spelled}: a producer of Kafka {self.release} refuses to start with it, "
-            f"because {because}; {cure}"
-        )
+    def _stated(self, key: str) -> GivenSetting | None:
+        """Return the given setting of a key. If the library does not adapt its own defaults to idempotence, they count
+        as given: Sarama compares them, and Spring Cloud Stream hands them to the Java client."""
+        usual, given = self.default(key), self.given(key)
+        if given is not None or self.adapts or usual.source != self.default_of_library:
+            return given
+        spelled = self.library.spelled(key, usual.text)
+        places = (usual.source,)
+        return GivenSetting(self.role, key, usual.text, usual.value, places, self.role, Layer.FILE, (), written=spelled)
+
+    @property
+    def adapts(self) -> bool:
+        """Whether the library adapts its own defaults to idempotence."""
+        return self.library not in (ClientLibrary.SARAMA, ClientLibrary.BINDER)
+
+    def named(self, key: str) -> str:
+        """Return the library's own name of a key."""
+        return self.library.spelled(key, "").removesuffix("=")
+
+    def _refusal(
+        self, given: GivenSetting, because: str, cure: str, wants: GivenSetting | None = None
+    ) -> PropertiesError:
+        """Return the error for a setting; for a default of the library, at the place of the setting that conflicts."""
+        if wants is not None and not given.members:
+            given = replace(given, places=wants.places, written=f"{given.spelled}, {given.source}")
+        whose = f"Kafka {self.release}" if self.library is ClientLibrary.JAVA else self.library.value
+        refuses = f"a producer of {whose} refuses to start with it"
+        return PropertiesError(f"{given.source}: {given.spelled}: {refuses}, because {because}; {cure}")
 
     def delivery_timeout(self) -> Sequence[Setting[Any]]:
-        """Return [delivery.timeout.ms] (since 2.1), or [] if not given. Raises PropertiesError if it is too short."""
+        """Return [delivery.timeout.ms] (since 2.1), or [] if not given. Raises PropertiesError if it is too short for a
+        Java client; other libraries accept any value."""
         given = self.given(DELIVERY_TIMEOUT)
         if given is None:
             return []
         linger, request = (self.setting(key).value for key in ("linger.ms", "request.timeout.ms"))
-        if given.value < min(linger + request, MOST):
+        if self.library.has_java_clients and given.value < min(linger + request, MOST):
             raise self._refusal(
                 given,
                 f"it has to be at least linger.ms + request.timeout.ms, {linger} + {request}",

@@ -23,10 +23,12 @@ from isrcheck.checker.cluster.clients import (
     read_consumer,
     read_producer,
     read_transactions,
+    weakest_clients,
 )
 from isrcheck.checker.cluster.contents import Described, DescribedTopic, Partition, listed
 from isrcheck.checker.cluster.generation import Generation, format_keys, read_generation
 from isrcheck.checker.cluster.ignored import Ignored, Keys, read_ignored
+from isrcheck.checker.cluster.libraries import OLDER_DEFAULTS, ClientLibrary
 from isrcheck.checker.cluster.property_files import Layer, PropertiesError, Section
 from isrcheck.checker.cluster.releases import UNRELEASED, Role, Version
 from isrcheck.checker.cluster.settings import (
@@ -36,6 +38,7 @@ from isrcheck.checker.cluster.settings import (
     RoleSettings,
     Setting,
     Settings,
+    role_of,
 )
 from isrcheck.checker.cluster.versions import ELR_VERSION, Versions, read_versions
 
@@ -109,15 +112,38 @@ def clusters_of(description: Described, kafka_version: str | None, metadata_vers
     for described_topic in description.topics:
         alike[described_topic.settings].append(described_topic)
     versions = (kafka_version, metadata_version)
-    clusters = tuple(_cluster(description, topics, versions) for topics in (alike.values() or [[]]))
-    remarks = _given_by_some(Settings(description.sections), clusters)
+    sections, of_files = _counted(description)
+    release = read_versions(Settings(_without_clients(sections)), *versions, description.evidence, description.release)
+    sections, of_clients = weakest_clients(sections, release)
+    clusters = tuple(_cluster(sections, description, topics, versions) for topics in (alike.values() or [[]]))
+    remarks = _given_by_some(Settings(sections), clusters)
     return Reading(
         clusters,
-        (*description.remarks, *remarks),
+        (*description.remarks, *of_files, *of_clients, *remarks),
         description.racks,
         description.voters,
         description.active_controller,
     )
+
+
+def _counted(description: Described) -> tuple[list[Section], list[str]]:
+    """Return the sections that count, and the remarks of the readers. The topics that a framework creates for itself
+    count only if no other topic is given."""
+    remarks = [remark for section in description.sections for remark in section.remarks]
+    internal = [section for section in description.sections if section.is_internal]
+    others = [section for section in description.sections if not section.is_internal]
+    has_topic = bool(description.topics) or any(
+        (section.role or role_of(section.properties, section.member)) is Role.TOPIC for section in others
+    )
+    for section in internal[:1]:
+        says = "are left out, as other topics are given" if has_topic else "are those that the answer is for"
+        remarks.append(f"{section.member}: these topics {says}")
+    return (others if has_topic else [*others, *internal[:1]]), remarks
+
+
+def _without_clients(sections: Sequence[Section]) -> list[Section]:
+    """Return the sections that can say which version a cluster has: not those of client libraries."""
+    return [section for section in sections if section.library is None]
 
 
 def _given_by_some(settings: Settings, clusters: Sequence[Cluster]) -> Iterator[str]:
@@ -132,13 +158,14 @@ def _given_by_some(settings: Settings, clusters: Sequence[Cluster]) -> Iterator[
 
 
 def _cluster(
+    sections: Sequence[Section],
     description: Described,
     topics: Sequence[DescribedTopic],
     given_versions: tuple[str | None, str | None],
 ) -> Cluster:
     """Return the `Cluster` for topics that agree in their settings; without topics, the `Cluster` of the files."""
     of_topic = [Section(Role.TOPIC, topics[0].name, topics[0].properties)] if topics else []
-    settings = Settings([*description.sections, *of_topic])
+    settings = Settings([*sections, *of_topic])
     versions = read_versions(settings, *given_versions, description.evidence, description.release)
     generation, version_lines = read_generation(settings, versions, description.eligible_replicas)
     replication_factor = _decide(_REPLICATION_FACTOR, settings, versions)
@@ -429,12 +456,27 @@ def _assumptions(
         yield _BY_HAND
     if transactions and transactions.assumed:
         yield transactions.assumed
-    # Property files do not say which release or kind of client reads them, and other clients have other defaults.
-    defaults = ", ".join(f"{setting.key}={setting.text}" for setting in producer.defaults)
-    by_default = f", by default with {defaults} (--producer FILE)" if defaults else ""
-    yield f"producers are Java clients of Kafka {versions.release}{by_default}"
+    yield _clients(producer, versions)
     if lacking := list(_defaults(settings, least, of_brokers)):
         yield f"Kafka's defaults of {' and of '.join(lacking)}"
+
+
+def _clients(producer: Producer, versions: Versions) -> str:
+    """Return as text which clients the producers are assumed to be, and the defaults that they are assumed to have.
+    Property files do not say which release or kind of client reads them, and other clients have other defaults."""
+    library, defaults = producer.library, producer.defaults
+    whose = f"are Java clients of Kafka {versions.release}"
+    if library is not ClientLibrary.JAVA:
+        whose = f"are those of {library.value} ({producer.shown_by})"
+        whose += f", Java clients of Kafka {versions.release}" if library.has_java_clients else ""
+    text = ", ".join(f"{setting.key}={setting.text}" for setting in defaults)
+    older = [
+        was for key, was in OLDER_DEFAULTS.get(library, {}).items() if key in {setting.key for setting in defaults}
+    ]
+    before = f" (older versions: {', '.join(older)})" if older else ""
+    by_default = f", by default with {text}{before} (--producer FILE)" if defaults else ""
+    resends = "" if library.has_java_clients else "; resends are numbered as by the Java client"
+    return f"producers {whose}{by_default}{resends}"
 
 
 def _defaults(settings: Settings, least: LeastIsr, of_brokers: tuple[Setting[bool], ...]) -> Iterator[str]:

@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import cache
 
-from isrcheck.checker.cluster.property_files import READERS, Layer, printable, shown, without_prefix
+from isrcheck.checker.cluster.client_files import without_prefix
+from isrcheck.checker.cluster.dialects import is_key_of
+from isrcheck.checker.cluster.property_files import READERS, Layer, printable, shown
 from isrcheck.checker.cluster.releases import (
     NEWEST_LISTED_RELEASE,
     OF_ONE_MEMBER,
@@ -20,6 +22,7 @@ from isrcheck.checker.cluster.releases import (
     first_release,
     keys_of,
     knows,
+    roles_that_know,
     version_of_binaries,
 )
 from isrcheck.checker.cluster.settings import GivenSetting, Settings
@@ -148,7 +151,8 @@ def read_ignored(
             why, reason = _why_ignored(given, versions, winner)
         meant = _meant(given.key) if why is WhyIgnored.UNKNOWN else ""
         counts = meant if meant in READERS else ""
-        yield Ignored(printable(given.key), shown(given.key, given.text), why, reason, given.source, counts)
+        key_of_file = given.written.partition("=")[0] or printable(given.key)
+        yield Ignored(key_of_file, shown(given.key, given.text), why, reason, given.source, counts)
 
 
 def _is_used(given: GivenSetting, winner: GivenSetting) -> bool:
@@ -162,6 +166,10 @@ def _is_used(given: GivenSetting, winner: GivenSetting) -> bool:
 def _why_ignored(given: GivenSetting, versions: Versions, winner: GivenSetting | None) -> tuple[WhyIgnored, str]:
     if winner is not None:
         return WhyIgnored.OVERRIDDEN, f"overridden by the {winner.role.value}'s {winner.key} in {winner.source}"
+    if given.library is not None and not roles_that_know(given.key):
+        is_of_framework = given.library.has_java_clients and not given.written
+        if is_of_framework or is_key_of(given.library, given.key) or not _meant(given.key):
+            return WhyIgnored.NO_BEARING, f"is a setting of {given.library.value} without bearing on replication"
     if not knows(versions.release, given.role, given.key):
         return WhyIgnored.UNKNOWN, _why_unknown(given, versions)
     if _ASSUMED.get(given.key) == given.text.lower():

@@ -1,32 +1,27 @@
-"""Reads property files exactly as Kafka does, with java.util.Properties.load(InputStream), and refuses other files.
+"""Reads property files exactly as Kafka does, with java.util.Properties.load(InputStream).
 
-A file must have the keys of Kafka's own brokers, topics and Java clients; another file is refused by a PropertiesError
-that says whose file it is, and what to give instead. Values are validated as in Kafka, and printed without secrets.
+Values are validated as in Kafka, and printed without secrets. `dialects` reads the keys of other clients.
 
 There are three deliberate differences from Java. A byte order mark at the beginning is dropped: some editors insert it,
 and Java would read it as a part of the first key. All values of a repeated key are returned: Java silently uses the
 last one, but the caller should decide. Valid UTF-8 is read as UTF-8, while Java reads each byte as a latin-1 character:
 Kafka's keys and the values that matter are ASCII, which both encodings share, and a client.id or a path appears as its
 author wrote it. Text that is not valid UTF-8 is read as latin-1.
-
-Other clients have other names and other defaults: librdkafka is not idempotent by default, and has up to 1,000,000
-requests in flight; the producers of Kafka Connect are not idempotent by default, either. A file with even one key that
-only these clients have is refused, because the defaults of Java clients would be wrong for the settings that it lacks.
 """
 
 from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
 from typing import Any
 
+from isrcheck.checker.cluster.libraries import ClientLibrary
 from isrcheck.checker.cluster.releases import (
     Role,
-    roles_that_know,
     version_of_inter_broker_protocol,
     version_of_metadata,
 )
@@ -53,6 +48,8 @@ class Property:
     value: str
     path: Path
     line: int
+    written: str = ""
+    """The setting as its file has it, if another client's name or value is translated: request.required.acks=-1."""
 
     @property
     def place(self) -> str:
@@ -280,181 +277,11 @@ class Section:
     member: str
     properties: tuple[Property, ...]
     layer: Layer = Layer.FILE
-
-
-# --- Other dialects ----
-
-_LIBRDKAFKA = "librdkafka"
-_LIBRDKAFKA_OR_SCALA = "librdkafka, or of the old Scala producer"
-_CONNECT, _STREAMS, _MIRROR_MAKER = "Kafka Connect", "Kafka Streams", "MirrorMaker"
-
-_KEYS = {
-    _LIBRDKAFKA: """
-        api.version.fallback.ms api.version.request api.version.request.timeout.ms broker.address.family
-        broker.address.ttl broker.version.fallback builtin.features delivery.report.only.error dr_cb
-        dr_msg_cb enable.auto.offset.store enable.gapless.guarantee enable.partition.eof
-        enable.ssl.certificate.verification enable.sparse.connections error_cb fetch.error.backoff.ms
-        internal.termination.signal log.connection.close log.queue log.thread.name
-        log_level max.in.flight message.copy.max.bytes message.timeout.ms msg_order_cmp oauthbearer_token_refresh_cb
-        offset.store.method offset.store.path open_cb plugin.library.paths produce.offset.report
-        queue.buffering.backpressure.threshold queue.buffering.max.kbytes queued.max.messages.kbytes
-        queued.min.messages queuing.strategy rebalance_cb receive.message.max.bytes sasl.kerberos.keytab
-        sasl.kerberos.principal sasl.mechanisms sasl.password sasl.username socket.blocking.max.ms socket_cb
-        socket.keepalive.enable socket.max.fails socket.nagle.disable ssl.ca.location ssl.ca.pem
-        ssl.certificate.location ssl.certificate.pem ssl.crl.location ssl.curves.list
-        ssl.key.location ssl.key.pem ssl.sigalgs.list statistics.interval.ms sticky.partitioning.linger.ms stats_cb
-        topic.blacklist topic.metadata.propagation.max.ms topic.metadata.refresh.fast.cnt
-        topic.metadata.refresh.fast.interval.ms topic.metadata.refresh.sparse
-    """,
-    _LIBRDKAFKA_OR_SCALA: """
-        batch.num.messages message.send.max.retries metadata.broker.list producer.type queue.buffering.max.messages
-        queue.buffering.max.ms queue.enqueue.timeout.ms request.required.acks serializer.class
-        topic.metadata.refresh.interval.ms
-    """,
-    _CONNECT: """
-        config.storage.replication.factor config.storage.topic connector.class
-        connector.client.config.override.policy exactly.once.source.support exactly.once.support key.converter
-        offset.flush.interval.ms offset.storage.file.filename offset.storage.replication.factor offset.storage.topic
-        plugin.path status.storage.replication.factor status.storage.topic tasks.max value.converter
-    """,
-    _STREAMS: """
-        application.id application.server default.key.serde default.value.serde num.standby.replicas
-        num.stream.threads processing.guarantee state.dir topology.optimization
-    """,
-    _MIRROR_MAKER: "clusters replication.policy.class emit.checkpoints.enabled sync.topic.configs.enabled",
-}
-_DIALECT_OF = {key: dialect for dialect, keys in _KEYS.items() for key in keys.split()}
-
-_SAME_AS = {
-    "request.required.acks": "acks",
-    "message.send.max.retries": "retries",
-    "max.in.flight": "max.in.flight.requests.per.connection",
-    "message.timeout.ms": "delivery.timeout.ms",
-    "metadata.broker.list": "bootstrap.servers",
-}
-"""The Java clients' names of settings."""
-
-_DEFAULTS = {
-    _LIBRDKAFKA: "enable.idempotence=false and max.in.flight.requests.per.connection=1000000",
-    _LIBRDKAFKA_OR_SCALA: "those of librdkafka are enable.idempotence=false and"
-    " max.in.flight.requests.per.connection=1000000",
-    _CONNECT: "acks=all, enable.idempotence=false and max.in.flight.requests.per.connection=1",
-    _STREAMS: "with processing.guarantee=exactly_once_v2 a transactional.id and acks=all",
-    _MIRROR_MAKER: "those of Kafka Connect",
-}
-"""For each dialect (the settings of another client or framework), the defaults that differ from a Java client's, or the
-consequences of its settings."""
-
-_SPRING = ("spring.kafka.", "spring.cloud.stream.kafka.")
-_LAST_OF_A_PREFIX = frozenset({"producer", "consumer", "override", "kafka", "properties", "config"})
-"""The last words of prefixes that frameworks put before a key: producer.acks, producer.override.acks, kafka.acks."""
-
-_VARIABLE = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*")
-_VARIABLES_OF_IMAGES = ("KAFKA_", "CONNECT_", "CONFLUENT_", "SPRING_KAFKA_")
-_WITH_UNDERSCORES = re.compile(r"[a-z]+(?:_[a-z0-9]+)+")
-
-_CLIENTS = {Role.PRODUCER, Role.CONSUMER}
-_OWN_FILE = "in a .properties file of a Java producer (--producer FILE)"
-_FRAMEWORK = "a client in a file of Kafka Connect, Kafka Streams or another framework"
-_NOT_READ = "which isrcheck does not read yet"
-
-
-def file_section(role: Role | None, path: Path) -> Section:
-    """Read a property file. Raises PropertiesError, also if it is a file of another client."""
-    return text_section(role, path, read_text(path))
-
-
-def text_section(role: Role | None, path: Path, text: str) -> Section:
-    """Read the text of a property file. Raises PropertiesError as `file_section` does."""
-    properties = tuple(properties_of(path, text))
-    _refuse_dialect(properties, role)
-    return Section(role, str(path), properties)
-
-
-def without_prefix(key: str) -> str:
-    """Return the client's key in a key with a prefix (acks in spring.kafka.producer.acks); empty without a prefix."""
-    if roles_that_know(key):
-        return ""
-    words = key.replace("-", ".").split(".")
-    for start in range(1, len(words)):
-        if words[start - 1] in _LAST_OF_A_PREFIX and roles_that_know(tail := ".".join(words[start:])) & _CLIENTS:
-            return tail
-    return ""
-
-
-# --- The keys ---------------------------------------------------------------------------------------------------------
-
-
-def _refuse_dialect(properties: Sequence[Property], role: Role | None) -> None:
-    """Refuse a file of another client, container or framework; the error names a key that the answer reads, if any."""
-    of_dialect = [line for line in properties if line.key in _DIALECT_OF]
-    if of_dialect:
-        counts = next((line for line in properties if _of_java(line) in READERS), None)
-        shown_by = counts if counts is not None and counts in of_dialect else of_dialect[0]
-        raise _refusal(shown_by, _DIALECT_OF[shown_by.key], counts)
-    is_of_broker = any(roles_that_know(line.key) == {Role.BROKER} for line in properties)
-    # First the keys that represent a key on which the answer depends.
-    meant = [without_prefix(line.key) or _of_variable(_variable(line)) for line in properties]
-    for _, line in sorted(zip(meant, properties, strict=True), key=lambda pair: pair[0] not in READERS):
-        if roles_that_know(line.key):
-            continue
-        if variable := _variable(line):
-            example = f", as in {key}=..." if (key := _of_variable(variable)) else ""
-            raise PropertiesError(
-                f"{line.place}: {printable(variable)} is an environment variable of a container, {_NOT_READ}; give its"
-                f" settings with their own names{example}"
-            )
-        if _WITH_UNDERSCORES.fullmatch(line.key) and roles_that_know(dotted := line.key.replace("_", ".")):
-            raise PropertiesError(
-                f"{line.place}: {line.key} is spelt as in a client of Python, {_NOT_READ}, and which has other defaults"
-                f" (kafka-python: acks=1, retries=0); write {dotted}, and give acks, retries and enable.idempotence"
-            )
-        if line.key.startswith(_SPRING) or (not is_of_broker and without_prefix(line.key)):
-            whose = "Spring" if line.key.startswith(_SPRING) else _FRAMEWORK
-            key = without_prefix(line.key) or "acks"
-            example = _spelled(key, line.value if key in line.key.replace("-", ".") else "")
-            raise PropertiesError(
-                f"{line.place}: {printable(line.key)}={shown(line.key, line.value.strip())} is a setting of {whose},"
-                f" {_NOT_READ}; give {example} and the other settings {_OWN_FILE}"
-            )
-    if role in _CLIENTS and properties and not any(roles_that_know(line.key) for line in properties):
-        raise PropertiesError(
-            f"{properties[0].place}: Kafka's Java clients have neither {printable(properties[0].key)} nor any other key"
-            f" of this file; give its settings, such as acks, {_OWN_FILE}"
-        )
-
-
-def _of_java(line: Property) -> str:
-    """The Java clients' name for a setting of another client or framework; empty if they have no such setting."""
-    return _SAME_AS.get(line.key) or without_prefix(line.key)
-
-
-def _refusal(line: Property, dialect: str, counts: Property | None) -> PropertiesError:
-    """The error for a file of another client, as `line` shows; `counts` is a line that affects the answer, or None."""
-    given = f"{printable(line.key)}={shown(line.key, line.value.strip())}"
-    same = _spelled("acks", "") if counts is None else _spelled(_of_java(counts), counts.value)
-    if counts is not None and counts is not line:
-        same = f"{same} for {printable(counts.key)} ({counts.place})"
-    return PropertiesError(
-        f"{line.place}: {given} is a setting of {dialect}, {_NOT_READ}; give {same} and the other settings {_OWN_FILE}:"
-        f" its defaults differ ({_DEFAULTS[dialect]})"
-    )
-
-
-def _spelled(key: str, value: str) -> str:
-    return f"{key}={shown(key, value.strip())}" if value.strip() else f"{key}=..."
-
-
-def _variable(line: Property) -> str:
-    """The environment variable that a line sets, as in a container's file: KAFKA_MIN_INSYNC_REPLICAS; empty if none."""
-    name = line.value.partition("=")[0].strip() if line.key == "export" else line.key
-    if _VARIABLE.fullmatch(name) is None:
-        return ""
-    return name if name.startswith(_VARIABLES_OF_IMAGES) or _of_variable(name) else ""
-
-
-def _of_variable(name: str) -> str:
-    """The Kafka key that an environment variable sets; empty if it sets none."""
-    words = name.lower().split("_")
-    tails = (".".join(words[start:]) for start in range(len(words)))
-    return next((tail for tail in tails if roles_that_know(tail)), "")
+    library: ClientLibrary | None = None
+    """The client library, if the file shows it; None for Kafka's own property files."""
+    shown_by: str = ""
+    """The setting that shows the library, with its place; empty for Kafka's own property files."""
+    is_internal: bool = False
+    """Whether this is a topic of a framework's own, such as a changelog of Kafka Streams."""
+    remarks: tuple[str, ...] = ()
+    """What the reader of the file left out, or could not know."""

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
+from isrcheck.checker.cluster.libraries import ClientLibrary
 from isrcheck.checker.cluster.property_files import (
     READERS,
     Layer,
@@ -25,7 +26,7 @@ from isrcheck.checker.cluster.property_files import (
     quoted,
     shown,
 )
-from isrcheck.checker.cluster.releases import OF_ONE_MEMBER, Role, Version, default, knows, roles_that_know
+from isrcheck.checker.cluster.releases import OF_ONE_MEMBER, Role, Version, knows, roles_that_know
 
 T = TypeVar("T")
 
@@ -51,6 +52,7 @@ VERSIONS = ("inter.broker.protocol.version", "metadata.version")
 # Of Kafka's configuration providers, of a shell, and of templates: ${env:ACKS}, {{ acks }}.
 _PLACEHOLDER = re.compile(r"\$\{.*\}|\{\{.*\}\}")
 _DEFAULT = "'s default"
+_OWNERS_OF_DEFAULTS = ("Kafka ", *(library.value for library in ClientLibrary))
 
 
 @dataclass(frozen=True)
@@ -68,17 +70,12 @@ class Setting(Generic[T]):
 
     @property
     def is_default(self) -> bool:
-        """Whether the value is a default of a release."""
-        return self.source.startswith("Kafka ") and _DEFAULT in self.source
+        """Whether the value is a default of a release or of a client library."""
+        return _DEFAULT in self.source and self.source.startswith(_OWNERS_OF_DEFAULTS)
 
     def means(self, meaning: str) -> Setting[T]:
         """Return this setting with `meaning` before its old meaning, which may be the remark `GivenSetting.note`."""
         return replace(self, meaning=meaning + self.meaning)
-
-
-def default_of(release: Version) -> str:
-    """Return the text that names the default of a release as the source of a value."""
-    return f"Kafka {release}{_DEFAULT}"
 
 
 @dataclass(frozen=True)
@@ -99,6 +96,10 @@ class GivenSetting:
     layer: Layer
     members: tuple[str, ...]
     """The brokers, topics or clients that have this value."""
+    library: ClientLibrary | None = None
+    """The client library of the file, if it shows one."""
+    written: str = ""
+    """The setting as its file has it, if a client library has another name or value for it; else empty."""
 
     @property
     def source(self) -> str:
@@ -107,13 +108,14 @@ class GivenSetting:
 
     @property
     def spelled(self) -> str:
-        """The setting as KEY=VALUE, on one line and without secrets."""
-        return f"{printable(self.key)}={shown(self.key, self.text)}"
+        """The setting as KEY=VALUE, as its file has it, on one line and without secrets."""
+        return self.written or f"{printable(self.key)}={shown(self.key, self.text)}"
 
     @property
     def note(self) -> str:
-        """A remark if a file of another role gives the key; otherwise empty."""
-        return "" if self.role is self.file_role else f" (taken as the {self.role.value}'s)"
+        """A remark if a file of another role gives the key, or if the file has another name for it; otherwise empty."""
+        taken = "" if self.role is self.file_role else f" (taken as the {self.role.value}'s)"
+        return f"{taken} ({self.written})" if self.written else taken
 
     @property
     def in_effect(self) -> Setting[Any]:
@@ -134,12 +136,15 @@ class Settings:
         self._members: dict[tuple[Role, Layer], list[str]] = {}
         self.controllers: list[str] = []
         self.brokers_alone: list[str] = []
+        self._libraries: dict[Role, Section] = {}
         for section in sections:
             file_role = section.role or role_of(section.properties, section.member)
+            if section.library is not None:
+                self._libraries[file_role] = section
             layer = self._layer(section)
             self._members.setdefault((file_role, layer), []).append(section.member)
             for line in section.properties:
-                new = _given(line, file_role, layer, section.member)
+                new = replace(_given(line, file_role, layer, section.member), library=section.library)
                 holder = new.role, new.key, new.layer, section.member if self._is_own(new) else None
                 self._given[holder] = _agreeing(self._given[holder], new) if holder in self._given else new
 
@@ -169,6 +174,15 @@ class Settings:
         if setting.key in OF_ONE_MEMBER or is_below:
             return []
         return [member for member in self._members[setting.file_role, setting.layer] if member not in setting.members]
+
+    def library(self, role: Role) -> ClientLibrary:
+        """Return the library of the producers or of the consumers: Kafka's Java client, unless a file shows another."""
+        section = self._libraries.get(role)
+        return section.library if section is not None and section.library is not None else ClientLibrary.JAVA
+
+    def library_shown_by(self, role: Role) -> str:
+        """Return the setting that shows the library of a role, with its place; empty if none does."""
+        return self._libraries[role].shown_by if role in self._libraries else ""
 
     def __iter__(self) -> Iterator[GivenSetting]:
         return iter(self._given.values())
@@ -237,9 +251,9 @@ def _given(line: Property, file_role: Role, layer: Layer, member: str) -> GivenS
         value = READERS.get(line.key, str)(text)
     except ValueError as error:
         why = f"{quoted(text)} is a placeholder; write its value" if _PLACEHOLDER.search(text) else str(error)
-        raise PropertiesError(f"{line.place}: {line.key}: {why}") from None
+        raise PropertiesError(f"{line.place}: {line.written.partition('=')[0] or line.key}: {why}") from None
     role = _role_of_key(line.key, file_role)
-    return GivenSetting(role, line.key, text, value, (line.place,), file_role, layer, (member,))
+    return GivenSetting(role, line.key, text, value, (line.place,), file_role, layer, (member,), written=line.written)
 
 
 def _agreeing(old: GivenSetting, new: GivenSetting) -> GivenSetting:
@@ -265,6 +279,11 @@ class RoleSettings:
     release: Version
     role: Role
 
+    @property
+    def library(self) -> ClientLibrary:
+        """The client library of this role; Kafka's own for brokers and topics."""
+        return self.settings.library(self.role)
+
     def knows(self, key: str) -> bool:
         """Whether the role has this key in this release."""
         return knows(self.release, self.role, key)
@@ -277,10 +296,15 @@ class RoleSettings:
         """Return the value of a key: the given value, else the default of the release."""
         return given.in_effect if (given := self.given(key)) else self.default(key)
 
+    @property
+    def default_of_library(self) -> str:
+        """The text that names a default of the client library as the source of a value."""
+        return f"{self.library.value}{_DEFAULT}"
+
     def default(self, key: str) -> Setting[Any]:
-        """Return the default of a key in this release."""
-        text = default(key, self.release)
-        return Setting(READERS[key](text), default_of(self.release), key, text)
+        """Return the default of a key in this release, or in the library of the client."""
+        text, whose = self.library.default(key, self.release)
+        return Setting(READERS[key](text), f"{whose}{_DEFAULT}", key, text)
 
 
 MOST_IN_FLIGHT_SEARCHED = 5

@@ -14,7 +14,9 @@ from pathlib import Path
 from isrcheck.checker.cluster.cluster import Reading, clusters_of
 from isrcheck.checker.cluster.contents import Contents, Described, listed
 from isrcheck.checker.cluster.contents import described as described_by
+from isrcheck.checker.cluster.dialects import text_sections
 from isrcheck.checker.cluster.formats.ansible import ANSIBLE
+from isrcheck.checker.cluster.formats.clients import CLIENTS
 from isrcheck.checker.cluster.formats.config_maps import CONFIG_MAPS
 from isrcheck.checker.cluster.formats.confluent_operator import CONFLUENT_OPERATOR
 from isrcheck.checker.cluster.formats.describe import KAFKA_TOOLS
@@ -27,7 +29,7 @@ from isrcheck.checker.cluster.formats.shape import is_yaml_or_json, refuse_shape
 from isrcheck.checker.cluster.formats.strimzi import STRIMZI
 from isrcheck.checker.cluster.formats.terraform import TERRAFORM
 from isrcheck.checker.cluster.formats.tree import MOST_CHARACTERS, Tree, too_long
-from isrcheck.checker.cluster.property_files import READERS, PropertiesError, decode, read_text, text_section
+from isrcheck.checker.cluster.property_files import READERS, PropertiesError, decode, read_text
 from isrcheck.checker.cluster.releases import Role
 from isrcheck.checker.cluster.settings import READ_AS_TEXT
 
@@ -46,6 +48,7 @@ FORMATS: Sequence[Format] = (
     *ANSIBLE,
     *FLAT,
     *HELM,
+    CLIENTS,
 )
 """All formats except property files, in the order in which they are asked."""
 
@@ -112,7 +115,7 @@ def read_part(part: Part, contents: Contents, *, is_output: bool = False) -> Non
     is_output = is_output or part.path == STANDARD_INPUT
     if known is None and not trees and not is_output:
         refuse_shape(part)
-        contents.sections.append(text_section(part.role, part.path, part.text))
+        contents.sections.extend(text_sections(part.role, part.path, part.text))
         return
     before = _taken(contents)
     if trees:
@@ -136,6 +139,7 @@ def _taken(contents: Contents) -> int:
     settings = [line for section in contents.sections for line in section.properties]
     settings += [line for lines in contents.brokers.values() for line in lines]
     counted = sum(line.key in READERS or line.key in READ_AS_TEXT for line in settings)
+    counted += sum(section.library is not None for section in contents.sections)  # whose defaults count
     others: Sequence[Sized] = (
         contents.topics,
         contents.with_settings,

@@ -478,6 +478,12 @@ def test_defects_that_lose_records_come_first(ask, fake):
     assert {"8.22b", "8.22c"} <= set(defects[1:])
 
 
+@pytest.mark.parametrize(("producer", "is_asked"), [("acks=all\n", True), ("request.required.acks=-1\n", False)])
+def test_defects_of_kafkas_own_producer_are_not_those_of_other_libraries(ask, fake, producer, is_asked):
+    ask("--topic t --producer p --kafka-version 3.9", t=DURABLE.replace("acks=all\n", ""), p=producer)
+    assert ("buffer_is_reused_in_flight" in {question.name for _, question in fake.asked}) is is_asked
+
+
 def test_the_progress_speaks_of_known_defects_by_number():
     assert in_words(Question(Topic.DEFECT, name="missed_demotion")) == "known defect 8.24"
     assert in_words(Question(Topic.WRITES, 1)) == "writes with 1 broker down"

@@ -1,8 +1,6 @@
 """Property files, compared with java.util.Properties: recorded results, a writer, and bad input.
 
 The recorded results are those of java.util.Properties.load(InputStream) of OpenJDK 17 for the same bytes.
-
-Files of other clients and shapes are refused: what they lack must not be taken for a Java client's default.
 """
 
 from __future__ import annotations
@@ -17,8 +15,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from conformance.tests.support.places import SHARED
-from isrcheck.checker.cluster.property_files import PropertiesError, file_section, read_properties, without_prefix
-from isrcheck.checker.cluster.releases import Role
+from isrcheck.checker.cluster.property_files import PropertiesError, read_properties
 from isrcheck.models.messages import UsageError
 
 SHIPPED_FILES = SHARED / "data" / "properties"
@@ -301,120 +298,3 @@ def test_continued_lines_are_joined_in_linear_time(tmp_path: Path) -> None:
     read = [(prop.key, len(prop.value), prop.line) for prop in read_properties(path)]
     assert read == [("a", 1_600_000, 1), ("b", 1, 200_002)]
     assert time.process_time() - began < 5  # it took 60 s where each line was joined to all before it
-
-
-OWN = "in a .properties file of a Java producer (--producer FILE)"
-OF_LIBRDKAFKA = "enable.idempotence=false and max.in.flight.requests.per.connection=1000000"
-OF_CONNECT = "acks=all, enable.idempotence=false and max.in.flight.requests.per.connection=1"
-SCALA, OF_SCALA = "librdkafka, or of the old Scala producer", f"those of librdkafka are {OF_LIBRDKAFKA}"
-FRAMEWORK = "a client in a file of Kafka Connect, Kafka Streams or another framework"
-OF_STREAMS = "with processing.guarantee=exactly_once_v2 a transactional.id and acks=all"
-CONNECT_FILE = "bootstrap.servers=a:9092\nkey.converter=x\nproducer.acks=1"
-SPRING_PROPERTIES = "spring.kafka.producer.properties.enable.idempotence=false"
-IN_FLIGHT = "max.in.flight.requests.per.connection=1000000"
-
-
-def refusal(text: str, name: str = "f", role: Role | None = None) -> str:
-    Path(name).write_text(text, encoding="utf-8")
-    with pytest.raises(PropertiesError) as refused:
-        file_section(role, Path(name))
-    assert "\n" not in str(refused.value)
-    return str(refused.value)
-
-
-@pytest.mark.parametrize(
-    ("text", "number", "whose", "example", "differ"),
-    [
-        ("bootstrap.servers=a:9092\nrequest.required.acks=1", 2, SCALA, "acks=1", OF_SCALA),
-        ("message.send.max.retries=3", 1, SCALA, "retries=3", OF_SCALA),
-        ("acks=all\nstatistics.interval.ms=60000", 2, "librdkafka", "acks=...", OF_LIBRDKAFKA),
-        ("max.in.flight=1000000", 1, "librdkafka", IN_FLIGHT, OF_LIBRDKAFKA),
-        ("acks=all\nsasl.password=[hidden]", 2, "librdkafka", "acks=...", OF_LIBRDKAFKA),
-        (CONNECT_FILE, 2, "Kafka Connect", "acks=1 for producer.acks (f:3)", OF_CONNECT),
-        ("processing.guarantee=exactly_once_v2", 1, "Kafka Streams", "acks=...", OF_STREAMS),
-        ("clusters=A, B\nA->B.enabled=true", 1, "MirrorMaker", "acks=...", "those of Kafka Connect"),
-        ("producer.acks=1", 1, FRAMEWORK, "acks=1", ""),
-        ("producer.override.acks=0", 1, FRAMEWORK, "acks=0", ""),
-        ("kafka.acks=1", 1, FRAMEWORK, "acks=1", ""),
-        ("A.producer.retries=0", 1, FRAMEWORK, "retries=0", ""),
-        ("server.port=80\nspring.kafka.producer.acks=1", 2, "Spring", "acks=1", ""),
-        (SPRING_PROPERTIES, 1, "Spring", "enable.idempotence=false", ""),
-        ("spring.kafka.bootstrap-servers=a:9092", 1, "Spring", "bootstrap.servers=a:9092", ""),
-        ("spring.kafka.bootstrap-servers=a:9092\nspring.kafka.producer.acks=1", 2, "Spring", "acks=1", ""),
-    ],
-)
-def test_another_dialect_is_refused_by_name(text: str, number: int, whose: str, example: str, differ: str) -> None:
-    says = (
-        f"f:{number}: {text.splitlines()[number - 1]} is a setting of {whose}, which isrcheck does not read yet;"
-        f" give {example} and the other settings {OWN}{f': its defaults differ ({differ})' if differ else ''}"
-    )
-    secret = text.replace("[hidden]", "hunter2")
-    assert refusal(secret) == refusal(secret, role=Role.PRODUCER) == says
-
-
-@pytest.mark.parametrize(
-    ("text", "number", "key"),
-    [
-        ("KAFKA_MIN_INSYNC_REPLICAS=2", 1, "min.insync.replicas"),
-        ("export KAFKA_CFG_UNCLEAN_LEADER_ELECTION_ENABLE=true", 1, "unclean.leader.election.enable"),
-        ("KAFKA_NODE_ID=1\nKAFKA_MIN_INSYNC_REPLICAS=2", 2, "min.insync.replicas"),
-        ("KAFKA_HEAP_OPTS=-Xmx1g", 1, ""),
-        ("ACKS=1", 1, "acks"),
-    ],
-)
-def test_environment_variables_of_a_container_are_refused(text: str, number: int, key: str) -> None:
-    name = text.splitlines()[number - 1].removeprefix("export ").partition("=")[0]
-    says = (
-        f"f:{number}: {name} is an environment variable of a container, which isrcheck does not read yet; give its"
-        f" settings with their own names{f', as in {key}=...' if key else ''}"
-    )
-    assert refusal(text) == refusal(text, role=Role.PRODUCER) == says
-
-
-def test_names_of_a_client_of_python_are_refused() -> None:
-    text = "acks=1\nenable_idempotence=true\n"
-    says = (
-        "f:2: enable_idempotence is spelt as in a client of Python, which isrcheck does not read yet, and which has"
-        " other defaults (kafka-python: acks=1, retries=0); write enable.idempotence, and give acks, retries and"
-        " enable.idempotence"
-    )
-    assert refusal(text) == refusal(text, role=Role.PRODUCER) == says
-
-
-def test_a_clients_file_without_any_key_of_kafka_is_refused() -> None:
-    """Whatever it says would be ignored, and the defaults of a Java client asserted."""
-    text = "Producer.RequiredAcks=1\nProducer.Retry.Max=3\n"
-    for role in (Role.PRODUCER, Role.CONSUMER):
-        assert refusal(text, role=role) == (
-            "f:1: Kafka's Java clients have neither Producer.RequiredAcks nor any other key of this file; give its"
-            f" settings, such as acks, {OWN}"
-        )
-    Path("f").write_text(f"{text}acks=1\n")
-    assert len(file_section(Role.PRODUCER, Path("f")).properties) == 3
-    Path("f").write_text("")
-    assert file_section(Role.PRODUCER, Path("f")).properties == ()
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "acks: all\nmin.insync.replicas: 2\n",  # a colon is a separator of property files
-        "listeners:\nbroker.id: 1\n",
-        "  acks=all\n    retries=3\n",
-        "broker.id=1\nproducer.purgatory.purge.interval.requests=1\nproducer.id.expiration.ms=5\nconsumer.id=x\n",
-        "broker.id=1\nconfluent.metrics.producer.acks=1\n",  # a plugin of a broker has clients of its own
-        "acks=all\nmy.interceptor.producer.name=x\n",
-        "listener.name.internal.sasl.jaas.config=x {\\\n}\n",
-        "",
-    ],
-)
-def test_property_files_of_kafka_are_read(text: str) -> None:
-    Path("f").write_text(text, encoding="utf-8")
-    assert file_section(None, Path("f")).properties == tuple(read_properties(Path("f")))
-
-
-def test_the_setting_of_a_client_in_a_longer_key() -> None:
-    assert without_prefix("producer.override.enable.idempotence") == "enable.idempotence"
-    assert without_prefix("spring.kafka.producer.bootstrap-servers") == "bootstrap.servers"
-    assert without_prefix("confluent.license.topic.replication.factor") == ""
-    assert without_prefix("producer.id.expiration.ms") == ""

@@ -1,0 +1,91 @@
+"""Files that configure clients: their properties, translated to the names of Kafka's Java clients, become sections."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from isrcheck.checker.cluster.libraries import ClientLibrary
+from isrcheck.checker.cluster.property_files import Property, Section, printable, shown
+from isrcheck.checker.cluster.releases import Role, roles_that_know
+
+CLIENTS = (Role.PRODUCER, Role.CONSUMER)
+OWN_FILE = "in a .properties file of a Java producer (--producer FILE)"
+"""Where a message asks for the settings of a client that cannot be read."""
+
+
+@dataclass(frozen=True)
+class ClientFile:
+    """The properties of a file whose dialect is recognised."""
+
+    member: str
+    role: Role | None
+    properties: Sequence[Property]
+    sign: Property
+    """The first property that shows the dialect."""
+
+    def section(self, role: Role, properties: Iterable[Property], library: ClientLibrary, name: str = "") -> Section:
+        """Return the section of one client; `name` tells several clients of the file apart."""
+        member = f"{self.member} ({name})" if name else self.member
+        shown_by = f"{self.sign.place}: {printable(self.sign.key)}"
+        return Section(role, member, tuple(properties), library=library, shown_by=shown_by)
+
+    def of_roles(self, properties: Sequence[Property], library: ClientLibrary) -> list[Section]:
+        """Return a section for the producer, the consumer or both, as the keys or the command line say. A file with
+        neither, such as one of connections only, is a producer's."""
+        known_by = {line: roles_that_know(line.key) for line in properties}
+        roles = [role for role in CLIENTS if role is self.role or {role} in known_by.values()] or [Role.PRODUCER]
+        sections = []
+        for role in roles:
+            others = {frozenset({other}) for other in CLIENTS if other is not role}
+            sections.append(self.section(role, (line for line in properties if known_by[line] not in others), library))
+        return sections
+
+
+def named(line: Property, key: str, value: str | None = None) -> Property:
+    """Return a property with a Java client's name, and perhaps value, which remembers how its file spells it."""
+    value = line.value if value is None else value
+    written = line.written or f"{printable(line.key)}={shown(line.key, line.value.strip())}"
+    return line if (key, value) == (line.key, line.value) else replace(line, key=key, value=value, written=written)
+
+
+def under(properties: Iterable[Property], prefix: str) -> list[Property]:
+    """Return the properties with a prefix, without it."""
+    return [named(line, line.key.removeprefix(prefix)) for line in properties if line.key.startswith(prefix)]
+
+
+def merged(*layers: Iterable[Property]) -> list[Property]:
+    """Return the properties of all layers; a key of a later layer hides that of earlier layers."""
+    kept: list[Property] = []
+    for layer in map(list, layers):
+        keys = {line.key for line in layer}
+        kept = [line for line in kept if line.key not in keys] + layer
+    return kept
+
+
+def set_by(line: Property, **values: str) -> list[Property]:
+    """Return properties that a framework sets because of a line of its file; `_` in a name stands for a dot."""
+    return [named(line, key.replace("_", "."), value) for key, value in values.items()]
+
+
+def dotted(name: str) -> str:
+    """Return a name in Kafka's form: auto.offset.reset for auto-offset-reset, autoOffsetReset and AutoOffsetReset."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", ".", name).replace("-", ".").replace("_", ".").lower()
+
+
+_LAST_OF_A_PREFIX = frozenset({"producer", "consumer", "override", "kafka", "properties", "config"})
+"""The last words of prefixes that frameworks put before a key: producer.acks, producer.override.acks, kafka.acks."""
+
+
+def without_prefix(key: str) -> str:
+    """Return the client's key in a key with a prefix (acks in spring.kafka.producer.acks); empty without a prefix."""
+    if roles_that_know(key):
+        return ""
+    words = key.replace("-", ".").split(".")
+    for start in range(1, len(words)):
+        if words[start - 1] in _LAST_OF_A_PREFIX:
+            tail = ".".join(words[start:])
+            if not roles_that_know(tail).isdisjoint(CLIENTS):
+                return tail
+    return ""

@@ -1,0 +1,335 @@
+"""Reads the settings of clients from the files of client libraries and frameworks, each with its own names of settings.
+
+A file is recognised by its keys, never by its name. Its settings are translated to the names of Kafka's Java clients;
+each keeps its place and the text of its file. `libraries` has the defaults that each library has of its own. A file
+can configure several clients: those of Kafka Connect, Kafka Streams, MirrorMaker 2, or several factories and profiles
+of Spring. Each becomes a `Section`.
+
+What cannot belong to a known library is refused by a PropertiesError, which says what to give instead.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+from isrcheck.checker.cluster.client_files import CLIENTS, OWN_FILE, ClientFile, dotted, named, without_prefix
+from isrcheck.checker.cluster.frameworks import connect_sections, mirror_maker_sections, streams_sections
+from isrcheck.checker.cluster.libraries import ClientLibrary
+from isrcheck.checker.cluster.property_files import (
+    LINE_END,
+    READERS,
+    PropertiesError,
+    Property,
+    Section,
+    printable,
+    properties_of,
+    shown,
+)
+from isrcheck.checker.cluster.releases import Role, roles_that_know
+from isrcheck.checker.cluster.spring import SPRING, spring_sections
+
+
+def text_sections(role: Role | None, path: Path, text: str) -> list[Section]:
+    """Read the text of a property file. Raises PropertiesError, also for keys that nobody is known to have."""
+    # Spring separates the documents of a file by such a comment.
+    breaks = [number for number, line in enumerate(LINE_END.split(text), 1) if re.match(r"[#!]---\s*$", line)]
+    properties = properties_of(path, text)
+    ends = [0, *breaks, len(text) + 1]
+    documents = [[line for line in properties if begin < line.line <= end] for begin, end in pairwise(ends)]
+    return client_sections(role, str(path), documents)
+
+
+def client_sections(role: Role | None, member: str, documents: Sequence[Sequence[Property]]) -> list[Section]:
+    """Return the sections of the documents of a file. Raises PropertiesError for keys that nobody is known to have. A
+    file with the keys of Kafka's own brokers, topics and Java clients is one section."""
+    documents = [[_from_environment(line) for line in document] for document in documents]
+    properties = tuple(line for document in documents for line in document)
+    if any(line.key.startswith(SPRING) for line in properties):
+        return spring_sections(member, documents)
+    for recognises, read in _DIALECTS:
+        if (sign := next((line for line in properties if recognises(line)), None)) is not None:
+            return read(ClientFile(member, role, properties, sign))
+    _refuse_unknown(properties, role)
+    return [Section(role, member, properties)]
+
+
+_OF_IMAGES = ("CONNECT_", "SPRING_KAFKA_")
+
+
+def _from_environment(line: Property) -> Property:
+    """Return the property that an environment variable sets: producer.acks for CONNECT_PRODUCER_ACKS (of Confluent's
+    and Debezium's images of Kafka Connect), spring.kafka.producer.acks for SPRING_KAFKA_PRODUCER_ACKS."""
+    name = line.value.partition("=")[0].strip() if line.key == "export" else line.key
+    if not name.startswith(_OF_IMAGES):
+        return line
+    value = line.value.partition("=")[2] if line.key == "export" else line.value
+    key = name.removeprefix("CONNECT_").lower().replace("_", ".")
+    written = f"{name}={shown(key, value.strip())}"
+    return replace(line, key=key, value=value.strip().strip("\"'"), written=written)
+
+
+def has_clients(properties: Iterable[Property]) -> bool:
+    """Whether properties configure clients: by a key of a library or framework, or of Kafka's own Java clients."""
+    keys = [_from_environment(line).key for line in properties]
+    return any(not _OF_ANY_LIBRARY.isdisjoint((key, dotted(key))) for key in keys)
+
+
+def is_nested(properties: Iterable[Property]) -> bool:
+    """Whether properties, with the names of the entries around them, are those of Spring or Sarama."""
+    return any(line.key.startswith(SPRING) or _field_of_sarama(line) for line in properties)
+
+
+_SIGNS = frozenset(
+    {"acks", "auto.offset.reset", "bootstrap.servers", "enable.idempotence", "isolation.level", "transactional.id"}
+)
+"""Keys that show a Kafka client in a file that may configure anything."""
+
+
+# --- Other libraries: librdkafka, Sarama, and the clients of Python ---------------------------------------------------
+
+_KEYS = {
+    ClientLibrary.SCALA: """
+        compressed.topics key.serializer.class producer.type queue.enqueue.timeout.ms serializer.class
+        serializer.encoding
+    """,
+    ClientLibrary.LIBRDKAFKA: """
+        api.version.fallback.ms api.version.request api.version.request.timeout.ms batch.num.messages
+        broker.address.family broker.address.ttl broker.version.fallback builtin.features compression.level
+        consume.callback.max.messages coordinator.query.interval.ms delivery.report.only.error dr_cb dr_msg_cb
+        enable.auto.offset.store enable.gapless.guarantee enable.partition.eof enable.random.seed
+        enable.sasl.oauthbearer.unsecure.jwt enable.ssl.certificate.verification enabled_events error_cb
+        fetch.error.backoff.ms fetch.queue.backoff.ms group.protocol.type https.ca.location https.ca.pem
+        internal.termination.signal log.connection.close log.queue log.thread.name log_level max.in.flight
+        message.copy.max.bytes message.send.max.retries message.timeout.ms metadata.broker.list msg_order_cmp
+        oauthbearer_token_refresh_cb offset.store.method offset.store.path offset.store.sync.interval.ms open_cb
+        plugin.library.paths produce.offset.report queue.buffering.backpressure.threshold queue.buffering.max.kbytes
+        queue.buffering.max.messages queue.buffering.max.ms queued.max.messages.kbytes queued.min.messages
+        queuing.strategy rebalance_cb receive.message.max.bytes reconnect.backoff.jitter.ms request.required.acks
+        sasl.kerberos.keytab sasl.kerberos.principal sasl.mechanisms sasl.oauthbearer.client.id
+        sasl.oauthbearer.client.secret sasl.oauthbearer.config sasl.oauthbearer.extensions sasl.oauthbearer.method
+        sasl.password sasl.username socket.blocking.max.ms socket.keepalive.enable socket.max.fails
+        socket.nagle.disable ssl.ca.certificate.stores ssl.ca.location ssl.ca.pem ssl.certificate.location
+        ssl.certificate.pem ssl.crl.location ssl.curves.list ssl.engine.id ssl.engine.location ssl.key.location
+        ssl.key.pem ssl.providers ssl.sigalgs.list statistics.interval.ms stats_cb sticky.partitioning.linger.ms
+        topic.blacklist topic.metadata.propagation.max.ms topic.metadata.refresh.fast.cnt
+        topic.metadata.refresh.fast.interval.ms topic.metadata.refresh.interval.ms topic.metadata.refresh.sparse
+    """,
+    ClientLibrary.CONNECT: """
+        config.storage.replication.factor config.storage.topic connector.class
+        connector.client.config.override.policy exactly.once.source.support exactly.once.support key.converter
+        offset.flush.interval.ms offset.storage.file.filename offset.storage.replication.factor offset.storage.topic
+        plugin.path status.storage.replication.factor status.storage.topic tasks.max value.converter
+    """,
+    ClientLibrary.STREAMS: """
+        application.id application.server default.key.serde default.value.serde num.standby.replicas
+        num.stream.threads processing.guarantee state.dir topology.optimization
+    """,
+}
+"""Keys that only one library or framework has. The aliases that librdkafka shares with the old Scala producer show
+librdkafka, unless another key shows Scala."""
+_ONLY = {library: frozenset(keys.split()) for library, keys in _KEYS.items()}
+_OF_ANY_LIBRARY = _SIGNS.union(*_ONLY.values())
+
+_ALIASES = {
+    "request.required.acks": "acks",
+    "message.send.max.retries": "retries",
+    "max.in.flight": "max.in.flight.requests.per.connection",
+    "message.timeout.ms": "delivery.timeout.ms",
+    "queue.buffering.max.ms": "linger.ms",
+}
+"""The Java clients' names of settings of librdkafka (the aliases in its CONFIGURATION.md) and of the Scala producer."""
+
+_SPELLINGS = {
+    "acks": {"all": "all waitforall", "1": "waitforlocal local leader", "0": "noresponse none"},
+    "isolation.level": {"read_committed": "readcommitted 1", "read_uncommitted": "readuncommitted 0"},
+    "auto.offset.reset": {
+        "earliest": "earliest smallest beginning offsetoldest oldest -2",
+        "latest": "latest largest end offsetnewest newest -1",
+        "none": "error",
+    },
+    "enable.idempotence": {"true": "1 t", "false": "0 f"},
+}
+_VALUES = {
+    key: {word: value for value, words in values.items() for word in words.split()}
+    for key, values in _SPELLINGS.items()
+}
+"""The Java clients' names of values that other libraries spell in their own ways, in small letters."""
+
+
+def is_key_of(library: ClientLibrary, key: str) -> bool:
+    """Whether only this library has a key."""
+    return key in _ONLY.get(library, ())
+
+
+def _translated(line: Property, key: str) -> Property:
+    """Return a property of another library with the Java clients' names of its key and value."""
+    return named(line, key, _VALUES.get(key, {}).get(line.value.strip().lower().removeprefix("sarama.")))
+
+
+_PROPERTY_OF_DOTNET = re.compile(r"[A-Z][a-z]+(?:[A-Z][a-z]+)+")
+
+
+def _is_of_dotnet(line: Property) -> bool:
+    """Whether a key is a property of confluent-kafka for .NET, such as BootstrapServers and EnableIdempotence."""
+    key = dotted(line.key)
+    is_known = not roles_that_know(key).isdisjoint(CLIENTS) or key in _ONLY[ClientLibrary.LIBRDKAFKA]
+    return is_known and _PROPERTY_OF_DOTNET.fullmatch(line.key) is not None
+
+
+def _dotnet(file: ClientFile) -> list[Section]:
+    return _librdkafka(replace(file, properties=[named(line, dotted(line.key)) for line in file.properties]))
+
+
+def _librdkafka(file: ClientFile) -> list[Section]:
+    is_scala = any(line.key in _ONLY[ClientLibrary.SCALA] for line in file.properties)
+    library = ClientLibrary.SCALA if is_scala else ClientLibrary.LIBRDKAFKA
+    lines = []
+    for line in file.properties:
+        key = line.key.removeprefix("topic.") if not roles_that_know(line.key) else line.key
+        key = _ALIASES.get(key, key)
+        lines.append(_translated(line, key if roles_that_know(key) else line.key))
+    return file.of_roles(lines, library)
+
+
+_FIELDS_OF_SARAMA = {
+    "producer.requiredacks": "acks",
+    "producer.retry.max": "retries",
+    "producer.idempotent": "enable.idempotence",
+    "producer.transaction.id": "transactional.id",
+    "net.maxopenrequests": "max.in.flight.requests.per.connection",
+    "consumer.isolationlevel": "isolation.level",
+    "consumer.offsets.initial": "auto.offset.reset",
+}
+
+
+def _field_of_sarama(line: Property) -> str:
+    """Return the Java clients' name of a field of Sarama's Config, in any spelling (requiredAcks, required_acks); else
+    nothing. The field may be within other fields."""
+    name = re.sub("[-_]", "", line.key).lower()
+    fields = (key for end, key in _FIELDS_OF_SARAMA.items() if name == end or name.endswith(f".{end}"))
+    return next(fields, "")
+
+
+def _sarama(file: ClientFile) -> list[Section]:
+    lines = [_translated(line, _field_of_sarama(line) or line.key) for line in file.properties]
+    return file.of_roles(lines, ClientLibrary.SARAMA)
+
+
+_WITH_UNDERSCORES = re.compile(r"[a-z]+(?:_[a-z0-9]+)+")
+_ONLY_KAFKA_PYTHON = """
+    allow_auto_create_topics batch_size bootstrap_timeout_ms buffer_memory client_dns_lookup delivery_timeout_ms
+    max_block_ms max_in_flight_requests_per_connection metric_reporters metrics_enabled metrics_num_samples
+    metrics_sample_window_ms partition_assignment_strategy receive_buffer_bytes reconnect_backoff_max_ms
+    reconnect_backoff_ms retries send_buffer_bytes socket_options ssl_cafile ssl_certfile ssl_check_hostname
+    ssl_ciphers ssl_crlfile ssl_keyfile ssl_password
+"""
+_ONLY_AIOKAFKA = "max_batch_size"
+
+
+def _is_of_python(line: Property) -> bool:
+    is_known = not roles_that_know(dotted(line.key)).isdisjoint(CLIENTS)
+    return is_known and _WITH_UNDERSCORES.fullmatch(line.key) is not None
+
+
+def _python(file: ClientFile) -> list[Section]:
+    """Read the settings of kafka-python or aiokafka; if no key decides between them, return sections of both."""
+    keys = {line.key for line in file.properties}
+    libraries = list(_OF_PYTHON)
+    if not keys.isdisjoint(_ONLY_KAFKA_PYTHON.split()):
+        libraries.remove(ClientLibrary.AIOKAFKA)
+    elif not keys.isdisjoint(_ONLY_AIOKAFKA.split()):
+        libraries.remove(ClientLibrary.KAFKA_PYTHON)
+    lines = [
+        _translated(line, dotted(line.key) if roles_that_know(dotted(line.key)) else line.key)
+        for line in file.properties
+        if line.value.strip() not in ("None", "null")
+    ]
+    return _read_as(libraries, file, lines)
+
+
+_OF_PYTHON = (ClientLibrary.KAFKA_PYTHON, ClientLibrary.AIOKAFKA)
+
+
+def _read_as(libraries: Sequence[ClientLibrary], file: ClientFile, lines: Sequence[Property]) -> list[Section]:
+    """Return the sections of a file that can be of any of these libraries."""
+    many = len(libraries) > 1
+    members = {library: f"{file.member} (read as {library.value})" if many else file.member for library in libraries}
+    return [
+        replace(section, member=members[library]) for library in libraries for section in file.of_roles(lines, library)
+    ]
+
+
+def sections_of_any_library(role: Role | None, member: str, properties: Sequence[Property]) -> list[Section]:
+    """Return the sections of settings whose names librdkafka shares with the Java client, if nothing decides between
+    the two: in JSON, as clients of Python, Go and Node.js have it, and in YAML."""
+    libraries = (ClientLibrary.JAVA, ClientLibrary.LIBRDKAFKA)
+    return _read_as(libraries, ClientFile(member, role, properties, properties[0]), properties)
+
+
+_OF_A_FLOW = re.compile(r"[\w*.-]+->[\w*.-]+\..+")
+
+_DIALECTS: Sequence[tuple[Callable[[Property], bool], Callable[[ClientFile], list[Section]]]] = (
+    (lambda line: _OF_A_FLOW.fullmatch(line.key) is not None, mirror_maker_sections),
+    (lambda line: line.key in _ONLY[ClientLibrary.CONNECT], connect_sections),
+    (lambda line: line.key in _ONLY[ClientLibrary.STREAMS], streams_sections),
+    (lambda line: _field_of_sarama(line) != "", _sarama),
+    (lambda line: line.key in _ONLY[ClientLibrary.LIBRDKAFKA] | _ONLY[ClientLibrary.SCALA], _librdkafka),
+    (_is_of_dotnet, _dotnet),
+    (_is_of_python, _python),
+)
+"""For each dialect, how one of its properties is recognised, and its reader."""
+
+
+# --- Keys that nobody is known to have --------------------------------------------------------------------------------
+
+_VARIABLE = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*")
+_VARIABLES_OF_IMAGES = ("KAFKA_", "CONFLUENT_")
+
+
+def _refuse_unknown(properties: Sequence[Property], role: Role | None) -> None:
+    """Refuse environment variables, and settings of clients that the file attributes to no library or framework; the
+    error names a key on which the answer depends, if any."""
+    is_of_broker = any(roles_that_know(line.key) == {Role.BROKER} for line in properties)
+    meant = [without_prefix(line.key) or _of_variable(_variable(line)) for line in properties]
+    for _, line in sorted(zip(meant, properties, strict=True), key=lambda pair: pair[0] not in READERS):
+        if roles_that_know(line.key):
+            continue
+        if variable := _variable(line):
+            example = f", as in {key}=..." if (key := _of_variable(variable)) else ""
+            raise PropertiesError(
+                f"{line.place}: {printable(variable)} is an environment variable of a container, which isrcheck does"
+                f" not read yet; give its settings with their own names{example}"
+            )
+        if _WITH_UNDERSCORES.fullmatch(line.key) and roles_that_know(dotted(line.key)):
+            raise PropertiesError(f"{line.place}: Kafka has no key {line.key}; write {dotted(line.key)}")
+        if not is_of_broker and (key := without_prefix(line.key)):
+            example = f"{key}={shown(key, line.value.strip()) or '...'}"
+            raise PropertiesError(
+                f"{line.place}: {printable(line.key)}={shown(line.key, line.value.strip())} is a setting of a client in"
+                " a file of a framework, but no key shows which; give the whole file (of Kafka Connect, Kafka Streams,"
+                f" Spring, ...), or give {example} and the other settings {OWN_FILE}"
+            )
+    if role in CLIENTS and properties and not any(roles_that_know(line.key) for line in properties):
+        raise PropertiesError(
+            f"{properties[0].place}: no client library that isrcheck knows has {printable(properties[0].key)} or any"
+            f" other key of this file; give its settings, such as acks, {OWN_FILE}"
+        )
+
+
+def _variable(line: Property) -> str:
+    """The environment variable that a line sets, as in a container's file: KAFKA_MIN_INSYNC_REPLICAS; empty if none."""
+    name = line.value.partition("=")[0].strip() if line.key == "export" else line.key
+    if _VARIABLE.fullmatch(name) is None:
+        return ""
+    return name if name.startswith(_VARIABLES_OF_IMAGES) or _of_variable(name) else ""
+
+
+def _of_variable(name: str) -> str:
+    """The Kafka key that an environment variable sets; empty if it sets none."""
+    words = name.lower().split("_")
+    tails = (".".join(words[start:]) for start in range(len(words)))
+    return next((tail for tail in tails if roles_that_know(tail)), "")

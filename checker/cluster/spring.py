@@ -1,0 +1,126 @@
+"""Reads the settings of Kafka clients in the configuration of a Spring application.
+
+Sources, read in August 2026: Spring Boot's KafkaProperties (buildProducerProperties: `properties.*` overrides the named
+settings, and a client's settings override the common ones); the Kafka binder of Spring Cloud Stream
+(KafkaMessageChannelBinder.getProducerFactory: what Spring Boot has, then the binder's, then the binding's settings).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from isrcheck.checker.cluster.client_files import CLIENTS, OWN_FILE, ClientFile, dotted, merged, named
+from isrcheck.checker.cluster.frameworks import streams_sections
+from isrcheck.checker.cluster.libraries import ClientLibrary
+from isrcheck.checker.cluster.property_files import READERS, PropertiesError, Property, Section, printable
+from isrcheck.checker.cluster.releases import Role, roles_that_know
+
+SPRING = ("spring.kafka.", "spring.cloud.stream.kafka.")
+_PROFILE = ("spring.config.activate.on-profile", "spring.config.activate.onProfile", "spring.profiles")
+
+_BINDER = re.compile(
+    r"spring\.cloud\.stream\.kafka\.(?:binder\.|bindings\.(?P<binding>[^.]+)\.)"
+    r"(?:(?P<role>producer|consumer)(?:\.configuration|-?[pP]roperties)\.|(?P<shared>configuration)\.)?(?P<name>.+)"
+)
+_BOOT = re.compile(
+    r"(?P<factory>spring\.kafka)\.(?:(?P<role>producer|consumer|streams|admin)\.)?(?P<raw>properties\.)?(?P<name>.+)"
+)
+_OF_STREAMS = re.compile(
+    r"(?P<factory>spring\.cloud\.stream\.kafka)\.(?P<role>streams)\.binder\.(?P<raw>configuration\.)?(?P<name>.+)"
+)
+_OWN_FACTORY = re.compile(
+    r"(?P<factory>(?!spring\.).+)\.(?P<role>producer|consumer)\.(?P<raw>properties\.)?(?P<name>.+)"
+)
+_FACTORIES = (_BOOT, _OF_STREAMS, _OWN_FACTORY)
+_SPRING_NAMES = {"transaction.id.prefix": "transactional.id", "transaction.transaction.id.prefix": "transactional.id"}
+
+
+@dataclass
+class _Factory:
+    """The settings of one factory of Spring, in the order in which they override each other."""
+
+    sign: Property
+    layers: dict[tuple[str, bool], list[Property]] = field(default_factory=dict)
+    """By the role (producer, consumer, streams, or empty for all clients), and whether Kafka's own name is given."""
+
+    def lines(self, role: str) -> list[Property]:
+        """The settings of a role."""
+        return merged(*(self.layers.get(layer, []) for layer in (("", False), ("", True), (role, False), (role, True))))
+
+
+def spring_sections(member: str, documents: Sequence[Sequence[Property]]) -> list[Section]:
+    """Read the configuration of a Spring application: each profile, factory and binding has clients of its own."""
+    profiles: dict[str, list[Property]] = {"": []}
+    for document in documents:
+        profile = next((line.value.strip() for line in document if line.key in _PROFILE), "")
+        profiles[profile] = merged(profiles.get(profile, []), document)
+    sections: list[Section] = []
+    for profile, own in profiles.items():
+        lines = merged(profiles[""], own) if profile else own
+        factories = _factories(lines)
+        binder = factories.get(_OF_BINDER)
+        for name, factory in factories.items():
+            if name.startswith(_OF_BINDER):
+                bases = [factories[base] for base in (_OF_SPRING,) if base in factories]
+                bases += [binder] if binder and factory is not binder else []
+                library = ClientLibrary.BINDER
+            else:
+                bases, library = [], ClientLibrary.JAVA
+            words = [f"profile {printable(profile)}"] if profile else []
+            words += [printable(name)] if name != _OF_SPRING and len(factories) > 1 else []
+            file = ClientFile(member, None, lines, factory.sign)
+            sections += _of_factory(file, factory, bases, library, ", ".join(words))
+    if not sections:
+        sign = next(line for document in documents for line in document if line.key.startswith(SPRING))
+        raise PropertiesError(
+            f"{sign.place}: {printable(sign.key)} is a setting of Spring, but no producer or consumer is known to use"
+            f" it; give acks=... and the other settings {OWN_FILE}"
+        )
+    return sections
+
+
+def _of_factory(
+    file: ClientFile, factory: _Factory, bases: Sequence[_Factory], library: ClientLibrary, name: str
+) -> Iterator[Section]:
+    if streams := factory.lines("streams"):
+        of_streams = ClientFile(f"{file.member} ({name})" if name else file.member, None, streams, factory.sign)
+        if any(role == "streams" for role, _ in factory.layers):
+            yield from streams_sections(of_streams)
+    for role in CLIENTS:
+        own = any(of_role == role.value for of_role, _ in factory.layers)
+        only_streams = any(of_role == "streams" for of_role, _ in factory.layers)
+        if own or (role is Role.PRODUCER and not only_streams):
+            lines = merged(*(base.lines(role.value) for base in bases), factory.lines(role.value))
+            yield file.section(role, lines, library, name)
+
+
+_OF_SPRING, _OF_BINDER = "spring.kafka", "spring.cloud.stream.kafka"
+
+
+def _factories(lines: Sequence[Property]) -> dict[str, _Factory]:
+    """Return the factories by name. One outside spring.kafka counts if it has a setting on which the answer depends."""
+    factories: dict[str, _Factory] = {}
+    counts = {_OF_SPRING}
+    for line in lines:
+        binder = _BINDER.fullmatch(line.key)
+        parts = binder or next((parts for form in _FACTORIES if (parts := form.fullmatch(line.key))), None)
+        if parts is None:
+            continue
+        if binder is not None:
+            name = f"{_OF_BINDER} {parts['binding']}" if parts["binding"] else _OF_BINDER
+            raw, role = bool(parts["role"] or parts["shared"]), parts["role"] or ""
+            counts.add(name)
+        else:
+            name, raw, role = parts["factory"], bool(parts["raw"]), parts["role"] or ""
+            counts |= {name} if role == "streams" else set()
+        key = parts["name"].strip("[]") if raw else dotted(parts["name"])
+        if binder is not None and key == "required.acks":
+            key, role = "acks", "producer"
+        value = re.sub("-", "_", line.value.strip()).lower() if key == "isolation.level" else line.value
+        if role in ("producer", "consumer") and key in READERS and roles_that_know(key) & {*CLIENTS}:
+            counts.add(name)
+        factory = factories.setdefault(name, _Factory(line))
+        factory.layers.setdefault((role, raw), []).append(named(line, _SPRING_NAMES.get(key, key), value))
+    return {name: factory for name, factory in factories.items() if name in counts}
