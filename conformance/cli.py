@@ -47,7 +47,6 @@ SUBCOMMANDS = (
             "conform audit broker1 broker2 broker3",
             "conform audit broker1 broker2 broker3 --acked acked.txt",
             "conform audit broker1 broker2 --candidates --replicas broker1,broker2,broker3 --isr broker3",
-            "conform audit broker1 broker2 --partition t-0 --isr broker1,broker2 --json",
         ),
     ),
     Subcommand(
