@@ -29,11 +29,13 @@ from isrcheck.checker.answers.answer import (
     groups,
 )
 from isrcheck.checker.answers.findings import Finding, Search, trace_of, without_search
+from isrcheck.checker.answers.forecast import foretell, is_asked
 from isrcheck.checker.answers.questions import Case, Question, Topic, defects_of, loses_data, losses_to_survive
 from isrcheck.checker.answers.recorded import Record, Recorded
 from isrcheck.checker.answers.report import answer_lines, as_object, now_of, table_lines
 from isrcheck.checker.cluster.cluster import Cluster, Reading, read_clusters
 from isrcheck.checker.cluster.describe import shows_a_cluster
+from isrcheck.checker.cluster.racks import merged
 from isrcheck.checker.cluster.releases import Role
 from isrcheck.checker.command.options import OpenSession, Options
 from isrcheck.checker.command.table import DOCTOR, TOPIC_NAME_ALONE
@@ -422,6 +424,8 @@ SHOWN = {
 
 def run(options: Options, opening: OpenSession) -> CommandResult:
     """Answer the questions about every distinct configuration in the files. Raises UsageError for bad input."""
+    if is_asked(options.cluster):
+        return foretell(_read(options), options.cluster, details=options.output.details, strict=options.output.strict)
     budget = Budget(options.limits.seconds, 0, opening.began)
     answerer = answerer_of(options, opening, lambda: budget.left)
     reading = _read(options)
@@ -471,7 +475,9 @@ def _read(options: Options) -> Reading:
             files.append((None if role is None else Role(role), path))
     if cluster.topic_name is not None and not described:
         raise UsageError(TOPIC_NAME_ALONE)
-    return read_clusters(files, cluster.kafka_version, described, cluster.topic_name, cluster.metadata_version)
+    reading = read_clusters(files, cluster.kafka_version, described, cluster.topic_name, cluster.metadata_version)
+    given = ((broker, rack, f"--rack {rack}={broker}") for rack, brokers in cluster.racks for broker in brokers)
+    return replace(reading, racks=merged(reading.racks, given))
 
 
 def _traces(options: Options, answers: Sequence[Answer]) -> tuple[dict[Path, str], str]:

@@ -30,6 +30,7 @@ from isrcheck.checker.cluster.describe import read_described
 from isrcheck.checker.cluster.generation import Generation, format_keys, read_generation
 from isrcheck.checker.cluster.ignored import Ignored, Keys, read_ignored
 from isrcheck.checker.cluster.property_files import Layer, PropertiesError, Section, file_section
+from isrcheck.checker.cluster.racks import racks_of
 from isrcheck.checker.cluster.releases import UNRELEASED, Role, Version
 from isrcheck.checker.cluster.settings import (
     OF_BROKERS,
@@ -119,7 +120,8 @@ def read_clusters(
     versions = (kafka_version, metadata_version)
     clusters = tuple(_cluster(sections, description, topics, versions) for topics in (alike.values() or [[]]))
     remarks = _given_by_some(Settings([*sections, *description.sections]), clusters)
-    return Reading(clusters, (*description.remarks, *remarks), description.racks)
+    racks = racks_of([*sections, *description.sections], description.racks)
+    return Reading(clusters, (*description.remarks, *remarks), racks)
 
 
 def _given_by_some(settings: Settings, clusters: Sequence[Cluster]) -> Iterator[str]:

@@ -1,5 +1,5 @@
-"""Reads the unchanged output of `kafka-topics --describe`, `kafka-configs --describe` and `kafka-features describe`, of
-Kafka 0.10 to 4.1.
+"""Reads the unchanged output of `kafka-topics --describe`, `kafka-configs --describe`, `kafka-features describe` (Kafka
+0.10 to 4.1), and the brokers with their racks in the output of `kafka-broker-api-versions` (to 4.4).
 
 A file may contain several outputs; the file name - is standard input. Lines about users and clients, and warnings of
 the tools, are skipped; any other line is an error. A last line that was cut off is left out, and reported.
@@ -31,6 +31,7 @@ from isrcheck.checker.cluster.property_files import (
     quoted,
     read_text,
 )
+from isrcheck.checker.cluster.racks import merged
 from isrcheck.checker.cluster.releases import FEATURES, Role, version_of_metadata
 
 NO_LEADER = ("none", "-1")
@@ -52,6 +53,9 @@ _FEATURE = re.compile(
     r"Feature: (?P<name>\S+)\s(?:.*\bSupportedMaxVersion: (?P<most>\S+))?"
     r".*\bFinalizedVersionLevel: (?P<level>\S+)(?:\s.*)?"
 )
+# Node.toString; `isFenced` since 4.0. Below a node, BrokerApiVersionsCommand prints the versions of each request.
+_NODE = re.compile(r"\S+:\d+ \(id: (?P<id>\d+) rack: (?P<rack>.+?)(?: isFenced: (?:true|false))?\) -> (?:\(|ERROR: .*)")
+_API_VERSIONS = re.compile(r"\w+\(\d+\): (?:\d+(?: to \d+)?|UNSUPPORTED)(?: \[[^]]*\])?,?|\)")
 _OF_TOPIC = re.compile(r"topic '(?P<name>.*)'|topics:(?P<old>.*)")
 _OF_BROKER = re.compile(r"brokers? '?(?P<name>\d+)'?|brokers:(?P<old>\d+)")
 
@@ -111,7 +115,13 @@ class Reader:
             self._topic(labels)
         elif "Partition" in labels:
             self._partition(labels)
-        elif self._heading(line.strip()) or self._config(line) or self._feature(line.strip()):
+        elif (
+            self._heading(line.strip())
+            or self._config(line)
+            or self._feature(line.strip())
+            or self._node(line.strip())
+            or _API_VERSIONS.fullmatch(line.strip())
+        ):
             pass
         elif _NOISE.match(line):
             return False
@@ -298,6 +308,17 @@ class Reader:
                 raise self._error(f"SupportedMaxVersion: {error}") from None
         return True
 
+    # kafka-broker-api-versions
+
+    def _node(self, line: str) -> bool:
+        """Read the rack of a broker, if it has one. Return whether the line names a broker."""
+        node = _NODE.fullmatch(line)
+        if node is None:
+            return False
+        if node["rack"] != "null":
+            self.contents.racks = merged(self.contents.racks, [(int(node["id"]), node["rack"], self._place)])
+        return True
+
     def _pairs(self, text: str) -> list[Property]:
         """Parse KEY=VALUE,KEY=VALUE. A piece without = belongs to the previous value: cleanup.policy=compact,delete."""
         pairs: list[tuple[str, str]] = []
@@ -326,7 +347,7 @@ def shows_a_cluster(path: Path) -> bool:
         labels, text = _fields(line), line.strip()
         is_of_topics = "Topic" in labels and ("PartitionCount" in labels or "Partition" in labels)
         return is_of_topics or any(
-            pattern.fullmatch(text) for pattern in (_CONFIGS_ON_ONE_LINE, _CONFIGS_BELOW, _FEATURE)
+            pattern.fullmatch(text) for pattern in (_CONFIGS_ON_ONE_LINE, _CONFIGS_BELOW, _FEATURE, _NODE)
         )
     return False
 
