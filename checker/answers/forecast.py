@@ -135,7 +135,7 @@ def forecasts_of(clusters: Iterable[Cluster], events: Sequence[Event]) -> Iterat
 def standing_of(partition: Partition) -> Standing:
     """Return a described partition as the controller records it."""
     isr, elr = frozenset(partition.isr), frozenset(partition.elr)
-    return Standing(partition.replicas, isr, partition.leader, elr)
+    return Standing(partition.replicas, isr, partition.leader, elr, frozenset(partition.last_known_elr))
 
 
 def _with_rules(clusters: Iterable[Cluster]) -> Iterator[tuple[Partition, Rules]]:
@@ -203,6 +203,9 @@ def _why(forecast: Forecast) -> str:
             reasons.append("without acks=all, the leader can have the only copy")
         case Cause.NOBODY_LEFT:
             reasons.append(f"nobody else surely has the records of {_named(gone)}")
+        case Cause.PERHAPS_UNCLEAN:
+            eligible = f"eligible leader replica{'s' * (len(after.elr - after.gone) != 1)}"
+            reasons.append(f"{eligible} {_ids(after.elr - after.gone)} may lead only after a shutdown in order")
         case Cause.UNCLEAN:
             reasons.append("a replica that was not in sync is elected (unclean.leader.election.enable=true)")
         case Cause.UNFLUSHED:

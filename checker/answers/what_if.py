@@ -19,11 +19,11 @@ Out: the `Standing` after the event, and whether an acknowledged record can be l
 6. A write with acks=all needs an ISR of min.insync.replicas members (Partition.appendRecordsToLeader), any other write
    a leader; a read needs a leader.
 7. A record that is acknowledged with acks=all is on every member of the ISR and of the ELR. So no clean election loses
-   it. It can be lost if no such broker is left (rule 3 and 4), or by an unclean election (rule 5).
+   it. It can be lost if no such broker is left that may lead (rules 3 and 4), or by an unclean election (rule 5).
 8. A record that is acknowledged with acks=0 or acks=1 may be only on the leader. It can be lost if the leader goes.
 9. A broker that loses power comes back without what it had not flushed; a broker whose process ends comes back with its
    log. So a loss of power of all members of the ISR can lose any acknowledged record, with ELR as well (failure 8.14),
-   unless every record is flushed, and unless a broker of the ELR has kept its power.
+   unless every record is flushed. A broker that was down before keeps what it has.
 """
 
 from __future__ import annotations
@@ -56,6 +56,8 @@ class Cause(Enum):
     """The leader goes, and without acks=all nobody else needs to have a record (rule 8)."""
     NOBODY_LEFT = auto()
     """All brokers go for good that surely have the record (rule 7)."""
+    PERHAPS_UNCLEAN = auto()
+    """The record is left only on brokers of the ELR, which are not eligible after an unclean end (rule 4)."""
     UNCLEAN = auto()
     """A replica is elected that need not have the record (rule 5)."""
     UNFLUSHED = auto()
@@ -104,6 +106,8 @@ class Standing:
     isr: Brokers
     leader: int | None
     elr: Brokers = NOBODY
+    last_known: Brokers = NOBODY
+    """With ELR, the last known leader while nobody leads."""
     gone: Brokers = NOBODY
     """The brokers that are down because of an event."""
     cause: Cause | None = None
@@ -116,8 +120,9 @@ class Standing:
 
     @property
     def awaited(self) -> Brokers:
-        """If nobody leads, the brokers of ISR and ELR that are not gone: each may be elected when it is up."""
-        return NOBODY if self.leader is not None else (self.isr | self.elr) - self.gone
+        """If nobody leads, the brokers that are not gone and may be elected when they are up: those of ISR and ELR; if
+        both are empty, the last known leader."""
+        return NOBODY if self.leader is not None else ((self.isr | self.elr) or self.last_known) - self.gone
 
     def effects(self, rules: Rules) -> frozenset[Effect]:
         """What is the matter with the partition (rules 6 and 7)."""
@@ -145,8 +150,15 @@ def after(standing: Standing, event: Event, rules: Rules) -> Standing:
     if not going:
         return standing
     gone, staying = standing.gone | going, standing.in_sync - going
+    lagging = (
+        frozenset(standing.replicas) - standing.isr - standing.elr - standing.gone if rules.unclean_election else NOBODY
+    )
+    # A lagging broker that comes back may be the first one that is up.
+    unclean = Cause.UNCLEAN if event.kind is not Kind.LOST and lagging & going else None
     if standing.leader is None:
-        return replace(standing, gone=gone, cause=standing.cause or _cause_without_leader(standing, event, gone, rules))
+        # The brokers that may lead are down: they can be lost, but a loss of power changes nothing in their logs.
+        cause = _cause_without_leader(standing, gone, rules) if event.kind is Kind.LOST else unclean
+        return replace(standing, gone=gone, cause=standing.cause or cause)
     elr = NOBODY
     if rules.has_elr and len(staying) < rules.controllers_minimum:
         elr = (standing.elr | standing.isr) - staying
@@ -154,34 +166,37 @@ def after(standing: Standing, event: Event, rules: Rules) -> Standing:
         leader = standing.leader if standing.leader in staying else _first(standing, staying)
         cause = standing.cause or (_of_leader(rules) if leader != standing.leader else None)
         return replace(standing, isr=staying, elr=elr, leader=leader, gone=gone, cause=cause)
-    left = replace(standing, elr=elr, gone=gone, leader=None, isr=NOBODY if rules.has_elr else standing.isr)
-    others = frozenset(standing.replicas) - standing.isr - standing.elr - gone
-    if rules.unclean_election and others:
-        elected = _first(standing, others)
+    if lagging - going:
+        elected = _first(standing, lagging - going)
         cause = standing.cause or Cause.UNCLEAN
-        return replace(left, isr=frozenset({elected}), elr=NOBODY, leader=elected, cause=cause)
-    return replace(left, cause=standing.cause or _cause_of_whole_isr(standing, event, elr - gone, rules))
+        return replace(standing, isr=frozenset({elected}), elr=NOBODY, leader=elected, gone=gone, cause=cause)
+    isr = NOBODY if rules.has_elr else standing.isr
+    cause = standing.cause or _cause_of_whole_isr(standing, event, elr - gone, rules) or unclean
+    return replace(standing, isr=isr, elr=elr, leader=None, gone=gone, cause=cause)
 
 
 def _cause_of_whole_isr(standing: Standing, event: Event, eligible: Brokers, rules: Rules) -> Cause | None:
     """Why a record can be lost if all members of the ISR go, and nobody is elected until a broker comes back.
     `eligible` are the brokers of the ELR that are not gone."""
-    if not eligible and event.kind is Kind.LOST:
-        return Cause.NOBODY_LEFT
-    if not eligible and event.kind is Kind.POWER and not rules.flushes_every_message:
+    if event.kind is Kind.LOST:
+        return Cause.PERHAPS_UNCLEAN if eligible else Cause.NOBODY_LEFT
+    if event.kind is Kind.POWER and not rules.flushes_every_message:
         return Cause.UNFLUSHED
     # Another broker may lead before the old leader is back, also one that is elected while it is down.
     is_leader_elected_again = len(standing.isr) == 1 and not eligible
     return None if is_leader_elected_again else _of_leader(rules)
 
 
-def _cause_without_leader(standing: Standing, event: Event, gone: Brokers, rules: Rules) -> Cause | None:
-    """Why a record can be lost if further brokers go while nobody leads: the last broker that may lead is one."""
-    if not standing.awaited or (standing.isr | standing.elr) - gone:
+def _cause_without_leader(standing: Standing, gone: Brokers, rules: Rules) -> Cause | None:
+    """Why a record can be lost if further brokers go for good while nobody leads."""
+    if not standing.awaited:
         return None
-    if event.kind is Kind.LOST:
+    if not standing.awaited - gone:
         return Cause.NOBODY_LEFT
-    return None if event.kind is Kind.RESTART or rules.flushes_every_message else Cause.UNFLUSHED
+    # Brokers that come back after an unclean end leave the ELR, and the others in it keep the last known leader from
+    # being elected; without them, the last known leader is needed (rule 4).
+    needed = standing.awaited | standing.last_known
+    return Cause.PERHAPS_UNCLEAN if rules.has_elr and needed & (gone - standing.gone) else None
 
 
 def _of_leader(rules: Rules) -> Cause | None:

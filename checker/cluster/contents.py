@@ -33,7 +33,7 @@ MOST_LISTED = 5
 """The most names in a message; further names are only counted."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Partition:
     """A partition as kafka-topics describes it. Brokers are given by their ids."""
 
@@ -57,6 +57,8 @@ class Partition:
     @property
     def target(self) -> tuple[int, ...]:
         """The replicas that the partition has after its reassignment, if one is under way."""
+        if not self.removing:
+            return self.replicas
         return tuple(replica for replica in self.replicas if replica not in self.removing)
 
     @property
