@@ -29,7 +29,7 @@ from isrcheck.checker.answers.answer import (
     groups,
 )
 from isrcheck.checker.answers.findings import Finding, Search, trace_of, without_search
-from isrcheck.checker.answers.forecast import foretell, is_asked
+from isrcheck.checker.answers.forecast import asked, foretell
 from isrcheck.checker.answers.questions import Case, Question, Topic, defects_of, loses_data, losses_to_survive
 from isrcheck.checker.answers.recorded import Record, Recorded
 from isrcheck.checker.answers.report import answer_lines, as_object, now_of, table_lines
@@ -424,7 +424,11 @@ SHOWN = {
 
 def run(options: Options, opening: OpenSession) -> CommandResult:
     """Answer the questions about every distinct configuration in the files. Raises UsageError for bad input."""
-    if is_asked(options.cluster):
+    if events := asked(options.cluster):
+        if len(events) > 1:
+            raise UsageError(f"{events[1]} does not go with {events[0]}; give one of them")
+        if options.own.get("report"):
+            raise UsageError(f"--report does not go with {events[0]}; leave one of them out")
         return foretell(_read(options), options.cluster, details=options.output.details, strict=options.output.strict)
     budget = Budget(options.limits.seconds, 0, opening.began)
     answerer = answerer_of(options, opening, lambda: budget.left)

@@ -86,12 +86,14 @@ def _brokers(typed: str, target: str, racks: Mapping[int, str], brokers: Brokers
         return f"broker {broker}", frozenset({broker})
     members = frozenset(broker for broker, rack in racks.items() if rack == parts["rack"])
     if not members:
-        known = listed(sorted(set(racks.values())))
-        cure = f"the racks are {known}" if racks else (
-            "no rack is known; give --rack az1=1,2,3, the brokers' files, or the output of kafka-broker-api-versions"
-        )  # fmt: skip
-        raise UsageError(f"{typed}: no broker is in rack {printable(parts['rack'])}; {cure}")
+        rack = printable(parts["rack"])
+        known = f"the racks are {listed(sorted(set(racks.values())))}" if racks else f"no rack is known: {_cure(rack)}"
+        raise UsageError(f"{typed}: no broker is in rack {rack}; {known}")
     return f"rack {printable(parts['rack'])} ({_named(members)})", members
+
+
+def _cure(rack: str) -> str:
+    return f"give --rack {rack}=1,2,3, the brokers' files, or the output of kafka-broker-api-versions"
 
 
 def _ids(brokers: Iterable[int], most: int = MOST_LISTED) -> str:
@@ -369,9 +371,15 @@ def _obstacle(partition: Partition, rules: Rules) -> str:
 # --- The command ---
 
 
-def is_asked(options: ClusterOptions) -> bool:
-    """Whether the command asks what happens, and not whether the settings are safe."""
-    return bool(options.lose or options.lose_power or options.restart_all or options.roll)
+def asked(options: ClusterOptions) -> list[str]:
+    """Return the options with which the command asks what happens, and not whether the settings are safe."""
+    given = {
+        "--lose": options.lose,
+        "--lose-power": options.lose_power,
+        "--restart-all": options.restart_all,
+        "--roll": options.roll,
+    }
+    return [option for option, value in given.items() if value]
 
 
 def foretell(reading: Reading, options: ClusterOptions, *, details: bool, strict: bool) -> CommandResult:
@@ -379,7 +387,7 @@ def foretell(reading: Reading, options: ClusterOptions, *, details: bool, strict
     if a record can be lost, and --strict or --fail-on can-lose is given. Raises UsageError for bad input."""
     partitions = [partition for cluster in reading.clusters for partition in cluster.partitions]
     if not partitions:
-        raise UsageError("no partition is described: give the output of kafka-topics --describe")
+        raise UsageError(f"{asked(options)[0]}: no partition is described: give the output of kafka-topics --describe")
     if options.roll:
         return _roll(reading, details=details)
     brokers = frozenset(replica for partition in partitions for replica in partition.replicas) | reading.racks.keys()

@@ -17,7 +17,6 @@ from functools import cache
 
 import pytest
 
-from conformance.tests.sampling import exhaustive
 from isrcheck.checker.answers.planning import numbers, repaired
 from isrcheck.checker.answers.questions import Case
 from isrcheck.checker.answers.what_if import Cause, Effect, Event, Kind, Rules, Standing, after_all
@@ -28,8 +27,6 @@ from isrcheck.models.kafka.state.values import Start
 from isrcheck.models.language import NONE
 from isrcheck.models.language.model import Instance
 from isrcheck.models.language.states import Cells, State
-
-pytestmark = pytest.mark.sampled
 
 NOTICING = """
     controller_fences_broker controller_fences_leader controller_fences_last_leader controller_fails_over
@@ -326,20 +323,22 @@ def disagreements(sample: Sample) -> list[str]:
         later = foreseen.leader is not None and (sample.acks != Acks.ALL or joined >= sample.rules.min_insync_replicas)
         if (writes := searched.can_write(with_joiners=True)) != {later}:
             found.append(f"writes later {later}, searched {writes}")
-    # In the model, a controller with ZooKeeper elects only brokers that run. In Kafka it also elects a broker that has
-    # ended and whose session has not; the model has such elections only with KRaft.
-    is_elected_dead = sample.protocol in GENERATIONS[:2] and foreseen.cause is Cause.ONLY_LEADER
-    if is_elected_dead and sample.events[0].kind is not Kind.LOST:
+    # Not comparable, with acks=1 and brokers that come back: in the model, a controller with ZooKeeper elects only
+    # brokers that run, while in Kafka it also elects one that has ended and whose session has not. And the broker that
+    # went earlier ended uncleanly in the model; if it was shut down in order, it may lead without the record.
+    is_narrower = sample.protocol in GENERATIONS[:2] or bool(sample.earlier)
+    if foreseen.cause is Cause.ONLY_LEADER and is_narrower and sample.events[0].kind is not Kind.LOST:
         return found
     if (loses := searched.can_lose()) is not (Effect.LOSS in effects):
         found.append(f"loss {Effect.LOSS in effects}, searched {loses}")
     return found
 
 
-PART, PARTS = 8, 25
+PART, PARTS = 40, 10
 
 
-@pytest.mark.parametrize("part", [number if number == 0 else exhaustive(number) for number in range(PARTS)])
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("part", range(PARTS))
 def test_the_rules_agree_with_the_model(part: int) -> None:
     samples = [sample(number) for number in range(part * PART, (part + 1) * PART)]
     assert {one: found for one in samples if (found := disagreements(one))} == {}
