@@ -42,6 +42,7 @@ MOST_TOPICS = 40
 # --- Which brokers are meant ---
 
 _TARGET = re.compile(r"(?:broker:)?(?P<broker>\d{1,9})|rack:(?P<rack>.+)|(?P<all>all)", re.ASCII)
+_ALL = "all brokers"
 _EXAMPLE = "broker:3, rack:az1, broker:3,4 or rack:az1 then broker:5"
 
 
@@ -51,13 +52,15 @@ class NamedEvent:
 
     says: str
     event: Event
+    is_one: bool
+    """Whether the words name one broker or one rack."""
 
 
 def events_of(options: ClusterOptions, racks: Mapping[int, str], brokers: Brokers) -> list[NamedEvent]:
     """Return the events that the options ask for, in order; none for --roll. `brokers` are those of the cluster. Raises
     UsageError for an unknown broker or rack, or a text that is no expression."""
     if options.restart_all:
-        return [NamedEvent("all brokers", Event(brokers, Kind.RESTART))]
+        return [NamedEvent(_ALL, Event(brokers, Kind.RESTART), is_one=False)]
     typed = [("--lose", Kind.LOST, text) for text in options.lose]
     typed += [("--lose-power", Kind.POWER, text) for text in options.lose_power]
     events = []
@@ -66,7 +69,8 @@ def events_of(options: ClusterOptions, racks: Mapping[int, str], brokers: Broker
             targets = [target.strip() for target in re.split(r",|\s+and\s+", step)]
             named = [_brokers(f"{option} {text}", target, racks, brokers) for target in targets]
             chosen = frozenset[int]().union(*(ids for _, ids in named))
-            events.append(NamedEvent(" and ".join(says for says, _ in named), Event(chosen, kind)))
+            says = " and ".join(words for words, _ in named)
+            events.append(NamedEvent(says, Event(chosen, kind), is_one=len(named) == 1 and says != _ALL))
     if len(events) > 1 and options.lose_power:
         raise UsageError("--lose-power: only one loss of power can be asked about; join its brokers with commas")
     return events
@@ -78,7 +82,7 @@ def _brokers(typed: str, target: str, racks: Mapping[int, str], brokers: Brokers
     if parts is None:
         raise UsageError(f"{typed}: {quoted(target)} names no brokers; write {_EXAMPLE}")
     if parts["all"]:
-        return "all brokers", brokers
+        return _ALL, brokers
     if parts["rack"] is None:
         broker = int(parts["broker"])
         if broker not in brokers:
@@ -178,7 +182,7 @@ Effects = frozenset[Effect]
 
 def _headline(events: Sequence[NamedEvent], forecasts: Sequence[Forecast]) -> str:
     kind = events[0].event.kind
-    is_one = len(events) == 1 and len(events[0].event.brokers) == 1
+    is_one = len(events) == 1 and events[0].is_one
     happens = _HAPPENS[kind][0 if is_one else 1]
     every = {forecast.partition.topic for forecast in forecasts}
     counts = {

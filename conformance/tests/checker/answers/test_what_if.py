@@ -132,7 +132,7 @@ def test_a_lost_rack(ask):
     lines = out.splitlines()
     assert (code, lines[0]) == (
         SAFE,
-        "If rack az1 (brokers 1, 2) are lost: of 2 topics, 1 can lose acknowledged records, 1 cannot be read,"
+        "If rack az1 (brokers 1, 2) is lost: of 2 topics, 1 can lose acknowledged records, 1 cannot be read,"
         " 2 cannot be written",
     )
     assert lines[-2:] == [

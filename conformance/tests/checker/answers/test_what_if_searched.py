@@ -1,11 +1,11 @@
-"""The rules of what_if.py agree with the model `kafka`: for sampled partitions and events, all histories are searched.
+"""The rules of what_if.py agree with the models `kafka` and `placement`, for sampled partitions and events.
 
-A sample is a partition of a small cluster, with its settings, and one to three events. The test lets the brokers of an
-event end in the model, lets the controller notice that (every order of its steps), and goes on with the next event.
-In all states that are reached at the end, it asks the model whether a leader runs; whether a further write can be
-acknowledged, without and with replicas that join the ISR; and whether any history leads to a leader without an
-acknowledged record, or to no leader for good. Plain Python executes the model, so that the test can choose which
-actions happen when.
+A sample for `kafka` is a partition of a small cluster, with its settings, and one to three events. The test lets the
+brokers of an event end in the model, lets the controller notice that (every order of its steps), and goes on with the
+next event. In all states that are reached at the end, it asks the model whether a leader runs; whether a further write
+can be acknowledged, without and with replicas that join the ISR; and whether any history leads to a leader without an
+acknowledged record, or to no leader for good. In `placement`, brokers and racks fail while all replicas are in sync.
+Plain Python executes the models, so that the tests can choose which actions happen when.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import pytest
 from isrcheck.checker.answers.planning import numbers, repaired
 from isrcheck.checker.answers.questions import Case
 from isrcheck.checker.answers.what_if import Cause, Effect, Event, Kind, Rules, Standing, after_all
-from isrcheck.models import run
+from isrcheck.models import registry, run
 from isrcheck.models.client_settings import Acks
 from isrcheck.models.kafka.generations import MODEL
 from isrcheck.models.kafka.state.values import Start
@@ -342,3 +342,30 @@ PART, PARTS = 40, 10
 def test_the_rules_agree_with_the_model(part: int) -> None:
     samples = [sample(number) for number in range(part * PART, (part + 1) * PART)]
     assert {one: found for one in samples if (found := disagreements(one))} == {}
+
+
+PLACEMENT = registry.load("placement")[0].instance(
+    None, {"brokers": 5, "partitions": 4, "racks": 3, "broker_failures": 2, "rack_failures": 1}
+)
+
+
+@pytest.mark.parametrize("number", range(10))
+def test_the_rules_agree_with_the_placement_of_replicas(number: int) -> None:
+    """Random failures of brokers and racks, with an election after each: same leaders, same partitions that stop."""
+    dice, rules = random.Random(number), Rules(min_insync_replicas=2)
+    cells = dice.choice(list(PLACEMENT.initial_states))
+    start = State(PLACEMENT, cells)
+    replicas = [tuple(start.replica[partition][place] for place in range(3)) for partition in range(4)]
+    standings = [Standing(each, frozenset(each), each[0]) for each in replicas]
+    while failing := [step for step in PLACEMENT.steps if "fails" in step.action and run.take(PLACEMENT, cells, step)]:
+        before = members(listed_of(State(PLACEMENT, cells), "is_up", 5))
+        cells = run.take(PLACEMENT, cells, dice.choice(failing)) or cells
+        cells = reached(PLACEMENT, [cells], "controller_elects")[1][0]
+        state = State(PLACEMENT, cells)
+        up = members(listed_of(state, "is_up", 5))
+        event = Event(before - up)
+        standings = [after_all(standing, [event], rules) for standing in standings]
+        for partition, standing in enumerate(standings):
+            leader = state.leader[partition]
+            assert standing.leader == (leader if leader in up else None)
+            assert standing.in_sync == up & frozenset(replicas[partition])
