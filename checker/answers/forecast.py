@@ -86,7 +86,9 @@ def _brokers(typed: str, target: str, racks: Mapping[int, str], brokers: Brokers
     if parts["rack"] is None:
         broker = int(parts["broker"])
         if broker not in brokers:
-            raise UsageError(f"{typed}: there is no broker {broker}; the brokers are {_ids(brokers, most=20)}")
+            raise UsageError(
+                f"{typed}: no described partition is on broker {broker}; the known brokers are {_ids(brokers, most=20)}"
+            )
         return f"broker {broker}", frozenset({broker})
     members = frozenset(broker for broker, rack in racks.items() if rack == parts["rack"])
     if not members:
@@ -194,10 +196,10 @@ def _headline(events: Sequence[NamedEvent], forecasts: Sequence[Forecast]) -> st
     stops += [f"{counts[Effect.NO_WRITES]:,} cannot be written"] if counts[Effect.NO_WRITES] else []
     if stops and kind is not Kind.LOST:
         stops[0] = f"meanwhile {stops[0]}"
-    says = ", ".join([*losses, *stops]) or f"{'each' if len(every) > 1 else 'it'} goes on"
-    return (
-        f"If {' and then '.join(named.says for named in events)} {happens}: of {counted(len(every), 'topic')}, {says}"
-    )
+    brokers = " and then ".join(named.says for named in events)
+    if not losses and not stops:
+        return f"If {brokers} {happens}: every topic goes on"
+    return f"If {brokers} {happens}: of {counted(len(every), 'topic')}, {', '.join([*losses, *stops])}"
 
 
 def _why(forecast: Forecast) -> str:

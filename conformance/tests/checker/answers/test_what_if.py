@@ -143,6 +143,15 @@ def test_a_lost_rack(ask):
     assert "  Racks    the rack of broker 5 is not known: not counted as in a rack (--rack NAME=ID,ID)" in lines
 
 
+def test_a_loss_that_stops_nothing(ask):
+    lines = ask("--lose", "broker:5")[1].splitlines()
+    away = "one more loss away from"
+    assert (lines[0], lines[-2:]) == (
+        "If broker 5 is lost: every topic goes on",
+        [f"  orders  {away} no writes: 2 of 2 partitions", "  audit   goes on"],
+    )
+
+
 @pytest.mark.parametrize("words", [["--fail-on", "can-lose"], ["--strict"]])
 def test_a_loss_can_be_made_a_failure(ask, words):
     assert ask("--lose", "rack:az1", *words)[0] == VIOLATED
@@ -189,7 +198,10 @@ def test_a_rolling_restart(ask):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--lose", "broker:9"], "--lose broker:9: there is no broker 9; the brokers are 1, 2, 3, 5"),
+        (
+            ["--lose", "broker:9"],
+            "--lose broker:9: no described partition is on broker 9; the known brokers are 1, 2, 3, 5",
+        ),
         (["--lose", "rack:x"], "--lose rack:x: no broker is in rack x; the racks are az1, az2"),
         (
             ["--lose", "banana"],
