@@ -29,6 +29,7 @@ from isrcheck.checker.answers.answer import (
     groups,
 )
 from isrcheck.checker.answers.findings import Finding, Search, trace_of, without_search
+from isrcheck.checker.answers.forecast import asked, foretell
 from isrcheck.checker.answers.questions import (
     Case,
     Question,
@@ -41,6 +42,7 @@ from isrcheck.checker.answers.recorded import Record, Recorded
 from isrcheck.checker.answers.report import answer_lines, as_object, now_of, table_lines
 from isrcheck.checker.cluster.cluster import Cluster, Reading
 from isrcheck.checker.cluster.formats.registry import read_clusters
+from isrcheck.checker.cluster.racks import merged
 from isrcheck.checker.cluster.releases import Role
 from isrcheck.checker.command.options import OpenSession, Options
 from isrcheck.checker.command.table import DOCTOR
@@ -436,6 +438,12 @@ SHOWN = {
 
 def run(options: Options, opening: OpenSession) -> CommandResult:
     """Answer the questions about every distinct configuration in the files. Raises UsageError for bad input."""
+    if events := asked(options.cluster):
+        if len(events) > 1:
+            raise UsageError(f"{events[1]} does not go with {events[0]}; give one of them")
+        if options.own.get("report"):
+            raise UsageError(f"--report does not go with {events[0]}; leave one of them out")
+        return foretell(_read(options), options.cluster, details=options.output.details, strict=options.output.strict)
     budget = Budget(options.limits.seconds, 0, opening.began)
     answerer = answerer_of(options, opening, lambda: budget.left)
     reading = _read(options)
@@ -489,7 +497,10 @@ def _read(options: Options) -> Reading:
     words = [options.model.target, *options.model.rest] if options.form.name == DOCTOR else []
     files = [(None if role is None else Role(role), path) for role, path in cluster.files]
     files += [(None, Path(word)) for word in words if word is not None]
-    return read_clusters(files, cluster.kafka_version, cluster.describe, cluster.topic_name, cluster.metadata_version)
+    versions = cluster.topic_name, cluster.metadata_version
+    reading = read_clusters(files, cluster.kafka_version, cluster.describe, *versions)
+    given = ((broker, rack, f"--rack {rack}={broker}") for rack, brokers in cluster.racks for broker in brokers)
+    return replace(reading, racks=merged(reading.racks, given))
 
 
 def _traces(options: Options, answers: Sequence[Answer]) -> tuple[dict[Path, str], str]:

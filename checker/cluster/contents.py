@@ -13,6 +13,7 @@ from pathlib import Path
 
 from isrcheck.checker.cluster.ignored import Ignored, WhyIgnored
 from isrcheck.checker.cluster.property_files import Layer, PropertiesError, Property, Section, printable
+from isrcheck.checker.cluster.racks import racks_of
 from isrcheck.checker.cluster.releases import LAST_WITH_ZOOKEEPER, Role, Version, version_of_binaries
 from isrcheck.checker.cluster.settings import Setting
 from isrcheck.checker.cluster.versions import Evidence, Mode
@@ -36,7 +37,7 @@ MOST_LISTED = 5
 """The most names in a message; further names are only counted."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Partition:
     """A partition as kafka-topics describes it. Brokers are given by their ids."""
 
@@ -60,6 +61,8 @@ class Partition:
     @property
     def target(self) -> tuple[int, ...]:
         """The replicas that the partition has after its reassignment, if one is under way."""
+        if not self.removing:
+            return self.replicas
         return tuple(replica for replica in self.replicas if replica not in self.removing)
 
     @property
@@ -199,20 +202,11 @@ def described(contents: Contents, topic: str | None = None) -> Described:
         evidence=tuple(_evidence(contents)),
         eligible_replicas=next(iter(contents.eligible_replicas), None),
         remarks=(*contents.remarks, *_remarks(contents, {name: partitions[name] for name in names})),
-        racks={**dict(_racks(contents.sections)), **contents.racks},
+        racks=racks_of(contents.sections, contents.racks),
         release=_release(contents),
         voters=sorted(contents.voters),
         active_controller=contents.active_controller,
     )
-
-
-def _racks(sections: Sequence[Section]) -> Iterator[tuple[int, str]]:
-    """Yield the id and the rack of each broker whose file gives both."""
-    for section in sections:
-        values = {line.key: line.value.strip() for line in section.properties}
-        broker = values.get("node.id") or values.get("broker.id") or ""
-        if broker.isdecimal() and (rack := values.get("broker.rack")):
-            yield int(broker), rack
 
 
 def _release(contents: Contents) -> Setting[Version] | None:

@@ -178,6 +178,16 @@ class ClusterOptions:
     """Whether the answer is searched, although it is recorded."""
     fail_on: frozenset[str] | None
     """The kinds of answers with which the command fails; None: as usual."""
+    lose: tuple[str, ...]
+    """Brokers or racks that are lost for good, one text after the other."""
+    lose_power: tuple[str, ...]
+    """Brokers or racks that lose power at once."""
+    restart_all: bool
+    """Whether all brokers restart at once."""
+    roll: bool
+    """Whether the order of a rolling restart is asked for."""
+    racks: tuple[tuple[str, tuple[int, ...]], ...]
+    """Racks, each with the ids of its brokers."""
 
 
 @dataclass(frozen=True, kw_only=True)

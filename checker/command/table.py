@@ -5,6 +5,7 @@ from __future__ import annotations
 from isrcheck.checker.disk.request import MINUTES
 from isrcheck.checker.resources.limits import MOST_THREADS_FOR_A_CLUSTER, SECONDS_FOR_A_CLUSTER
 from isrcheck.commands.declarations import (
+    MOST_DIGITS,
     Only,
     Option,
     count,
@@ -54,6 +55,9 @@ WITH_A_MODEL = Only(
 
 WITH_A_CLUSTER = Only(OF_A_CLUSTER, "{option} goes with --config FILE; leave {option} out")
 
+WHAT_IF = "what if, for the partitions of kafka-topics --describe"
+"""The heading of the options that ask what happens to the described partitions."""
+
 KINDS = ("can-lose", "defects", "unknown")
 """The kinds of answers for a cluster with which a command can fail."""
 
@@ -81,6 +85,16 @@ def _spark_entry(option: str, text: str) -> tuple[str, str]:
     if not equals or not name.startswith("spark."):
         raise UsageError(f"{option} {text}: not a setting of Spark; write it as --spark-conf spark.executor.memory=4g")
     return name, value
+
+
+def _rack(option: str, text: str) -> tuple[str, tuple[int, ...]]:
+    rack, _, ids = text.partition("=")
+    brokers = [broker.strip() for broker in ids.split(",")]
+    if not rack or not all(
+        broker.isdecimal() and broker.isascii() and len(broker) <= MOST_DIGITS for broker in brokers
+    ):
+        raise UsageError(f"{option} {escaped(text)}: not a rack with its brokers; write it as {option} az1=1,2,3")
+    return rack, tuple(map(int, brokers))
 
 
 DISK = (
@@ -252,6 +266,31 @@ OPTIONS = (
         "a cluster: exit with 12 only for can-lose or defects, and with 3 for unknown; otherwise with 0",
         _kinds_of_answers,
         only=WITH_A_CLUSTER,
+    ),
+    Option(
+        "--lose EXPRESSION",
+        "what if these brokers are lost: broker:3, rack:az1, or rack:az1 then broker:5; a further --lose comes later",
+        is_repeated=True,
+        only=WITH_A_CLUSTER,
+        group=WHAT_IF,
+    ),
+    Option(
+        "--lose-power EXPRESSION",
+        "what if these brokers lose power, and come back: broker:3, rack:az1 or all",
+        is_repeated=True,
+        only=WITH_A_CLUSTER,
+        group=WHAT_IF,
+    ),
+    Option("--restart-all", "what if all brokers restart at once", only=WITH_A_CLUSTER, group=WHAT_IF),
+    Option("--roll", "in which order may the brokers restart, one at a time", only=WITH_A_CLUSTER, group=WHAT_IF),
+    Option(
+        "--rack NAME=ID,ID",
+        "the brokers of a rack, as in az1=1,2,3",
+        _rack,
+        is_repeated=True,
+        destination="racks",
+        only=WITH_A_CLUSTER,
+        group=WHAT_IF,
     ),
 )
 

@@ -55,6 +55,8 @@ FORMS = [
     ("cluster_answer", f"--config {DURABLE} --describe described.txt"),
     ("cluster_answer", "doctor described.txt transactional.properties --kafka-version 4.1"),
     ("cluster_answer", "--consumer consumer.properties"),
+    ("forecast", "doctor described.txt --lose broker:1 --kafka-version 4.1"),
+    ("rolling_restart", "doctor described.txt --roll --kafka-version 4.1"),
     ("cluster_answer", "--config broken.properties --kafka-version 2.1"),
 ]
 

@@ -1,0 +1,273 @@
+"""What happens to a partition if brokers are lost, lose power or restart: the rules, each with its source.
+
+In:  a `Standing` (the controller's record of a partition), the `Rules` of its topic, and an event.
+Out: the `Standing` after the event, and whether an acknowledged record can be lost.
+
+1. Brokers of one event go at once: no record is acknowledged between their ends. Before the next event, the controller
+   has noticed them: each leaves the ISR (ReplicationControlManager.handleBrokerFenced; with ZooKeeper
+   KafkaController.onBrokerFailure). A replica outside the ISR does not join it meanwhile.
+2. A leader that stays in the ISR stays the leader. Otherwise the first of the partition's replicas that is in the ISR
+   and up is elected (PartitionChangeBuilder.electAnyLeader, PartitionLeaderElectionAlgorithms).
+3. Without eligible leader replicas (ELR) the ISR never becomes empty: its last member stays in it, and only that member
+   can be elected (PartitionChangeBuilder.build).
+4. With ELR (KIP-966) the ISR can become empty. While the ISR is smaller than min.insync.replicas, brokers that leave it
+   join the ELR, and brokers of the ELR can be elected once the ISR is empty. If the ISR is large enough, the ELR
+   becomes empty (maybePopulateTargetElr). A broker that comes back after an unclean end leaves ISR and ELR
+   (handleUncleanBrokerShutdown); the last known leader is elected if both are empty (canElectLastKnownLeader).
+5. With unclean.leader.election.enable=true, any replica is elected if no broker of the ISR or ELR is up; the new leader
+   is then the whole ISR (PartitionChangeBuilder.tryElection).
+6. A write with acks=all needs an ISR of min.insync.replicas members (Partition.appendRecordsToLeader), any other write
+   a leader; a read needs a leader.
+7. A record that is acknowledged with acks=all is on every member of the ISR and of the ELR. So no clean election loses
+   it. It can be lost if no such broker is left that may lead (rules 3 and 4), or by an unclean election (rule 5).
+8. A record that is acknowledged with acks=0 or acks=1 may be only on the leader. It can be lost if the leader goes.
+9. A broker that loses power comes back without what it had not flushed; a broker whose process ends comes back with its
+   log. So a loss of power of all members of the ISR can lose any acknowledged record, with ELR as well (failure 8.14),
+   unless every record is flushed. A broker that was down before keeps what it has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum, auto
+from functools import reduce
+
+Brokers = frozenset[int]
+
+NOBODY: Brokers = frozenset()
+
+
+class Kind(Enum):
+    """What happens to the brokers of an event."""
+
+    LOST = auto()
+    """They are down for good: their logs do not come back."""
+    POWER = auto()
+    """They lose power, and come back without what they had not flushed."""
+    RESTART = auto()
+    """Their processes end, and come back with their logs."""
+
+
+class Cause(Enum):
+    """Why an acknowledged record can be lost."""
+
+    ONLY_LEADER = auto()
+    """The leader goes, and without acks=all nobody else needs to have a record (rule 8)."""
+    NOBODY_LEFT = auto()
+    """All brokers go for good that surely have the record (rule 7)."""
+    PERHAPS_UNCLEAN = auto()
+    """The record is left only on brokers of the ELR, which are not eligible after an unclean end (rule 4)."""
+    UNCLEAN = auto()
+    """A replica is elected that need not have the record (rule 5)."""
+    UNFLUSHED = auto()
+    """All brokers lose power that surely have the record (rule 9)."""
+
+
+class Effect(Enum):
+    """What an event can do to a partition, the worst first."""
+
+    LOSS = auto()
+    """An acknowledged record can be lost."""
+    NO_READS = auto()
+    """The partition has no leader."""
+    NO_WRITES = auto()
+    """No write is acknowledged; without acks=all only if there is no leader."""
+
+
+@dataclass(frozen=True)
+class Rules:
+    """The settings of a topic on which the fate of its partitions depends."""
+
+    acks_all: bool = True
+    min_insync_replicas: int = 1
+    """The value with which the leader compares the ISR: since 3.7 at most the number of the partition's replicas."""
+    controllers_minimum: int = 1
+    """The value with which the controller decides on the ELR (rule 4): at most the number of partition 0's replicas."""
+    unclean_election: bool = False
+    has_elr: bool = False
+    flushes_every_message: bool = False
+
+
+@dataclass(frozen=True)
+class Event:
+    """Brokers to which the same happens at once."""
+
+    brokers: Brokers
+    kind: Kind = Kind.LOST
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A partition as the controller records it. A broker in `gone` can be in the ISR or ELR, as in Kafka."""
+
+    replicas: tuple[int, ...]
+    """The preferred leader first."""
+    isr: Brokers
+    leader: int | None
+    elr: Brokers = NOBODY
+    last_known: Brokers = NOBODY
+    """With ELR, the last known leader while nobody leads."""
+    gone: Brokers = NOBODY
+    """The brokers that are down because of an event."""
+    cause: Cause | None = None
+    """Why an acknowledged record can be lost; None if it cannot."""
+
+    @property
+    def in_sync(self) -> Brokers:
+        """The members of the ISR that are up; empty if nobody leads."""
+        return self.isr - self.gone if self.leader is not None else NOBODY
+
+    @property
+    def awaited(self) -> Brokers:
+        """If nobody leads, the brokers that are not gone and may be elected when they are up: those of ISR and ELR; if
+        both are empty, the last known leader."""
+        return NOBODY if self.leader is not None else ((self.isr | self.elr) or self.last_known) - self.gone
+
+    def effects(self, rules: Rules) -> frozenset[Effect]:
+        """What is the matter with the partition (rules 6 and 7)."""
+        has_leader = self.leader is not None
+        has_enough = not rules.acks_all or len(self.in_sync) >= rules.min_insync_replicas
+        return frozenset(
+            effect
+            for effect, is_there in (
+                (Effect.LOSS, self.cause is not None),
+                (Effect.NO_READS, not has_leader),
+                (Effect.NO_WRITES, not has_leader or not has_enough),
+            )
+            if is_there
+        )
+
+    @property
+    def joiners(self) -> Brokers:
+        """The replicas outside the ISR that are not gone. They may be up, and join the ISR once they have caught up."""
+        return frozenset(self.replicas) - self.isr - self.gone
+
+
+def after(standing: Standing, event: Event, rules: Rules) -> Standing:
+    """Return the partition once the controller has noticed an event, and before any broker of the event is back."""
+    going = event.brokers & frozenset(standing.replicas)
+    if not going:
+        return standing
+    gone, staying = standing.gone | going, standing.in_sync - going
+    lagging = (
+        frozenset(standing.replicas) - standing.isr - standing.elr - standing.gone if rules.unclean_election else NOBODY
+    )
+    # A lagging broker that comes back may be the first one that is up.
+    unclean = Cause.UNCLEAN if event.kind is not Kind.LOST and lagging & going else None
+    if standing.leader is None:
+        # The brokers that may lead are down: they can be lost, but a loss of power changes nothing in their logs.
+        cause = _cause_without_leader(standing, gone, rules) if event.kind is Kind.LOST else unclean
+        return replace(standing, gone=gone, cause=standing.cause or cause)
+    elr = NOBODY
+    if rules.has_elr and len(staying) < rules.controllers_minimum:
+        elr = (standing.elr | standing.isr) - staying
+    if staying:
+        leader = standing.leader if standing.leader in staying else _first(standing, staying)
+        cause = standing.cause or (_of_leader(rules) if leader != standing.leader else None)
+        return replace(standing, isr=staying, elr=elr, leader=leader, gone=gone, cause=cause)
+    if lagging - going:
+        elected = _first(standing, lagging - going)
+        cause = standing.cause or Cause.UNCLEAN
+        return replace(standing, isr=frozenset({elected}), elr=NOBODY, leader=elected, gone=gone, cause=cause)
+    isr = NOBODY if rules.has_elr else standing.isr
+    cause = standing.cause or _cause_of_whole_isr(standing, event, elr - gone, rules) or unclean
+    return replace(standing, isr=isr, elr=elr, leader=None, gone=gone, cause=cause)
+
+
+def _cause_of_whole_isr(standing: Standing, event: Event, eligible: Brokers, rules: Rules) -> Cause | None:
+    """Why a record can be lost if all members of the ISR go, and nobody is elected until a broker comes back.
+    `eligible` are the brokers of the ELR that are not gone."""
+    if event.kind is Kind.LOST:
+        return Cause.PERHAPS_UNCLEAN if eligible else Cause.NOBODY_LEFT
+    if event.kind is Kind.POWER and not rules.flushes_every_message:
+        return Cause.UNFLUSHED
+    # Another broker may lead before the old leader is back, also one that is elected while it is down.
+    is_leader_elected_again = len(standing.isr) == 1 and not eligible
+    return None if is_leader_elected_again else _of_leader(rules)
+
+
+def _cause_without_leader(standing: Standing, gone: Brokers, rules: Rules) -> Cause | None:
+    """Why a record can be lost if further brokers go for good while nobody leads."""
+    if not standing.awaited:
+        return None
+    if not standing.awaited - gone:
+        return Cause.NOBODY_LEFT
+    # Brokers that come back after an unclean end leave the ELR, and the others in it keep the last known leader from
+    # being elected; without them, the last known leader is needed (rule 4).
+    needed = standing.awaited | standing.last_known
+    return Cause.PERHAPS_UNCLEAN if rules.has_elr and needed & (gone - standing.gone) else None
+
+
+def _of_leader(rules: Rules) -> Cause | None:
+    return None if rules.acks_all else Cause.ONLY_LEADER
+
+
+def _first(standing: Standing, brokers: Brokers) -> int:
+    return next(replica for replica in standing.replicas if replica in brokers)
+
+
+def after_all(standing: Standing, events: Iterable[Event], rules: Rules) -> Standing:
+    """Return the partition after several events, one after the other."""
+    return reduce(lambda before, event: after(before, event, rules), events, standing)
+
+
+def one_loss_away(standing: Standing, rules: Rules) -> frozenset[Effect]:
+    """Return the effects that the loss of one more broker, whichever it is, can add."""
+    possible = frozenset[Effect]()
+    for broker in standing.in_sync:
+        lost = after(standing, Event(frozenset({broker})), rules)
+        possible |= lost.effects(rules)
+    return possible - standing.effects(rules)
+
+
+# --- A rolling restart ---
+
+
+@dataclass(frozen=True)
+class RollingRestart:
+    """In which order brokers may restart, one at a time."""
+
+    order: Sequence[int]
+    """The brokers that may restart, now or after those before them."""
+    not_now: Mapping[int, Sequence[int]]
+    """The brokers that may not restart now, each with the partitions (by their places) that are in the way."""
+
+
+def rolling_restart(
+    standings: Sequence[tuple[Standing, Rules]], key: Callable[[int], tuple[str, int]]
+) -> RollingRestart:
+    """Return in which order the brokers of these partitions may restart.
+
+    A broker may restart if every partition with this broker in its ISR keeps min.insync.replicas members, and at least
+    one, without the broker. Assumed is that it is in sync again, in all its partitions, before the next one restarts.
+    So the ISRs only grow, and a broker that may restart may also do so later: no greedy choice is a mistake. Brokers
+    that are not in sync everywhere come first, because others may have to wait for them; otherwise `key` decides.
+    """
+    isrs = [set(standing.in_sync) for standing, _ in standings]
+    places: dict[int, list[int]] = {}
+    for place, (standing, _) in enumerate(standings):
+        for replica in standing.replicas:
+            places.setdefault(replica, []).append(place)
+
+    def obstacles(broker: int) -> list[int]:
+        minimum = (max(standings[place][1].min_insync_replicas, 1) for place in places[broker])
+        return [
+            place
+            for place, least in zip(places[broker], minimum, strict=True)
+            if broker in isrs[place] and len(isrs[place]) - 1 < least
+        ]
+
+    def is_in_sync(broker: int) -> bool:
+        return all(broker in isrs[place] or not isrs[place] for place in places[broker])
+
+    not_now = {broker: found for broker in sorted(places) if (found := obstacles(broker))}
+    left = sorted(places, key=lambda broker: (is_in_sync(broker), key(broker)))
+    order: list[int] = []
+    while (free := next((broker for broker in left if not obstacles(broker)), None)) is not None:
+        order.append(free)
+        left.remove(free)
+        for place in places[free]:
+            if isrs[place]:  # a partition without a leader stays without
+                isrs[place].add(free)
+    return RollingRestart(order, not_now)

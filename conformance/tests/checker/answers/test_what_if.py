@@ -1,0 +1,233 @@
+"""What happens to a partition if brokers are lost, lose power or restart; and the order of a rolling restart.
+
+test_what_if_searched.py compares the same rules with searches.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from conformance.tests.support.engine import checking
+from isrcheck.checker import cli
+from isrcheck.checker.answers.what_if import (
+    Cause,
+    Effect,
+    Event,
+    Kind,
+    Rules,
+    Standing,
+    after_all,
+    one_loss_away,
+    rolling_restart,
+)
+from isrcheck.commands.exit_codes import SAFE, USAGE, VIOLATED
+
+MIN_2 = Rules(min_insync_replicas=2, controllers_minimum=2)
+ELR = Rules(min_insync_replicas=2, controllers_minimum=2, has_elr=True)
+UNCLEAN = Rules(unclean_election=True)
+ACKS_1 = Rules(acks_all=False)
+FLUSHED = Rules(flushes_every_message=True)
+LOST, POWER, RESTART = Kind.LOST, Kind.POWER, Kind.RESTART
+STOPS = {Effect.NO_READS, Effect.NO_WRITES}
+
+
+def ids(*brokers: int) -> frozenset[int]:
+    return frozenset(brokers)
+
+
+def partition(*replicas: int, isr: str = "", elr: str = "", leader: int | None = None) -> Standing:
+    """A partition; all replicas are in sync, and the first one leads, unless the arguments say otherwise."""
+    in_sync = frozenset(map(int, isr)) or frozenset(replicas)
+    return Standing(replicas, in_sync, leader or replicas[0], frozenset(map(int, elr)))
+
+
+@pytest.mark.parametrize(
+    ("standing", "rules", "kind", "steps", "effects", "cause", "leader"),
+    [
+        (partition(1, 2, 3), MIN_2, LOST, ["1"], set(), None, 2),
+        (partition(1, 2, 3), MIN_2, LOST, ["1", "2"], {Effect.NO_WRITES}, None, 3),
+        (partition(1, 2, 3), MIN_2, LOST, ["123"], {Effect.LOSS} | STOPS, Cause.NOBODY_LEFT, None),
+        (partition(1, 2, 3, isr="12"), MIN_2, LOST, ["12"], {Effect.LOSS} | STOPS, Cause.NOBODY_LEFT, None),
+        (partition(1, 2, 3, isr="12"), UNCLEAN, LOST, ["12"], {Effect.LOSS}, Cause.UNCLEAN, 3),
+        (partition(1, 2), ACKS_1, LOST, ["1"], {Effect.LOSS}, Cause.ONLY_LEADER, 2),
+        (partition(1, 2), ACKS_1, LOST, ["2"], set(), None, 1),
+        (partition(1, 2, 3, isr="1", elr="2"), ELR, LOST, ["1"], {Effect.LOSS} | STOPS, Cause.PERHAPS_UNCLEAN, None),
+        (partition(1, 2, 3), ELR, POWER, ["12"], {Effect.NO_WRITES}, None, 3),
+        (partition(1, 2, 3), ELR, POWER, ["123"], {Effect.LOSS} | STOPS, Cause.UNFLUSHED, None),
+        (partition(1, 2), FLUSHED, POWER, ["12"], STOPS, None, None),
+        (partition(1, 2), MIN_2, RESTART, ["12"], STOPS, None, None),
+        (partition(1, 2), ACKS_1, RESTART, ["12"], {Effect.LOSS} | STOPS, Cause.ONLY_LEADER, None),
+        (partition(1), ACKS_1, RESTART, ["1"], STOPS, None, None),
+        (partition(1, 2, isr="1"), UNCLEAN, RESTART, ["12"], {Effect.LOSS} | STOPS, Cause.UNCLEAN, None),
+        (partition(1, 2), MIN_2, LOST, ["7"], set(), None, 1),
+    ],
+)
+def test_what_an_event_does(standing, rules, kind, steps, effects, cause, leader):
+    events = [Event(frozenset(map(int, step)), kind) for step in steps]
+    after = after_all(standing, events, rules)
+    assert (after.effects(rules), after.cause, after.leader) == (effects, cause, leader)
+
+
+def test_brokers_that_leave_a_small_isr_are_awaited_with_elr():
+    """min.insync.replicas=2: 3 leaves an ISR that is large enough, and only 2 and 1 join the ELR."""
+    events = [Event(ids(broker), Kind.RESTART) for broker in (3, 2, 1)]
+    after = after_all(partition(1, 2, 3), events, ELR)
+    assert (after.isr, after.elr, after.leader) == (ids(), ids(1, 2), None)
+
+
+def test_one_more_loss():
+    assert one_loss_away(partition(1, 2, 3), MIN_2) == set()
+    assert one_loss_away(partition(1, 2, 3, isr="12"), MIN_2) == {Effect.NO_WRITES}
+    assert one_loss_away(partition(1, 2, 3, isr="1"), MIN_2) == {Effect.LOSS, Effect.NO_READS}
+
+
+def test_a_lagging_broker_restarts_first_and_frees_others():
+    """2 and 3 have to wait for 1, which lags; 4 has the only replica of a partition, so it may never restart."""
+    standings = [(partition(3, 2, 1, isr="32"), MIN_2), (partition(4), MIN_2), (partition(5, 2, 1), MIN_2)]
+    restart = rolling_restart(standings, lambda broker: ("", broker))
+    assert (restart.order, restart.not_now) == ([1, 2, 3, 5], {2: [0], 3: [0], 4: [1]})
+
+
+# --- The command ---
+
+TOPICS = """\
+Topic: orders\tTopicId: 2Wz1sSgYTGaQ4pmf5V9Zhw\tPartitionCount: 2\tReplicationFactor: 3\tConfigs: min.insync.replicas=2
+\tTopic: orders\tPartition: 0\tLeader: 1\tReplicas: 1,3,5\tIsr: 1,3,5\tElr: \tLastKnownElr: 
+\tTopic: orders\tPartition: 1\tLeader: 3\tReplicas: 3,2,1\tIsr: 3,2\tElr: \tLastKnownElr: 
+Topic: audit\tTopicId: 4Wz1sSgYTGaQ4pmf5V9Zhw\tPartitionCount: 1\tReplicationFactor: 2\tConfigs: min.insync.replicas=1
+\tTopic: audit\tPartition: 0\tLeader: 1\tReplicas: 1,2\tIsr: 1,2\tElr: \tLastKnownElr: 
+"""  # noqa: W291
+NODES = """\
+a:9092 (id: 1 rack: az1 isFenced: false) -> (
+\tProduce(0): 0 to 13 [usable: 13],
+\tUpdateFeatures(57): UNSUPPORTED
+)
+b:9092 (id: 3 rack: az2) -> ERROR: timed out
+c:9092 (id: 5 rack: null isFenced: false) -> (
+)
+"""
+SERVER = "node.id=2\nbroker.rack=az1\nprocess.roles=broker\ncontroller.quorum.bootstrap.servers=a:1\n"
+
+
+@pytest.fixture
+def ask(tmp_path, monkeypatch, capsys):
+    """Ask `check doctor` about the files; return the exit code, stdout and stderr."""
+    monkeypatch.chdir(tmp_path)
+    for name, text in {"topics.txt": TOPICS, "nodes.txt": NODES, "server.properties": SERVER}.items():
+        Path(name).write_text(text, encoding="utf-8")
+    check = checking(cli.main, capsys)
+    files = ["doctor", "topics.txt", "nodes.txt", "server.properties", "--kafka-version", "4.1"]
+    return lambda *words: check(*files, *words)
+
+
+AUDIT = (
+    "  audit   can lose acknowledged records, no reads, no writes: partition 0 of 1: nobody else surely has the records"
+)
+
+
+def test_a_lost_rack(ask):
+    code, out, _ = ask("--lose", "rack:az1")
+    lines = out.splitlines()
+    assert (code, lines[0]) == (
+        SAFE,
+        "If rack az1 (brokers 1, 2) is lost: of 2 topics, 1 can lose acknowledged records, 1 cannot be read,"
+        " 2 cannot be written",
+    )
+    assert lines[-2:] == [
+        f"{AUDIT} of brokers 1, 2; no leader",
+        "  orders  no writes: partition 1 of 2: 1 in sync (3), min.insync.replicas=2;"
+        " one more loss away from lost records, no reads: 2 of 2 partitions",
+    ]
+    assert "  Racks    the rack of broker 5 is not known: not counted as in a rack (--rack NAME=ID,ID)" in lines
+
+
+def test_a_loss_that_stops_nothing(ask):
+    lines = ask("--lose", "broker:5")[1].splitlines()
+    away = "one more loss away from"
+    assert (lines[0], lines[-2:]) == (
+        "If broker 5 is lost: every topic goes on",
+        [f"  orders  {away} no writes: 2 of 2 partitions", "  audit   goes on"],
+    )
+
+
+@pytest.mark.parametrize("words", [["--fail-on", "can-lose"], ["--strict"]])
+def test_a_loss_can_be_made_a_failure(ask, words):
+    assert ask("--lose", "rack:az1", *words)[0] == VIOLATED
+    assert ask("--lose", "broker:5", *words)[0] == SAFE
+
+
+def test_events_in_turn_are_one_expression_or_several_options(ask):
+    out = ask("--lose", "rack:az1 then broker:5")[1]
+    assert out == ask("--lose", "rack:az1", "--lose", "broker:5")[1]
+    assert out.startswith("If rack az1 (brokers 1, 2) and then broker 5 are lost: ")
+
+
+def test_details_show_every_partition(ask):
+    assert ask("--lose", "broker:3,5", "--details")[1].splitlines()[-1] == (
+        "  orders-1  replicas 3,2,1  in sync 2,3 -> 2    no writes: 1 in sync (2), min.insync.replicas=2,"
+        " until broker 1 is in sync again; one more loss away from lost records, no reads"
+    )
+
+
+def test_a_restart_and_a_loss_of_power_of_all_brokers(ask):
+    meanwhile = "meanwhile 2 cannot be read, 2 cannot be written"
+    assert ask("--restart-all")[1].startswith(f"If all brokers restart at once: of 2 topics, {meanwhile}\n")
+    lost = f"of 2 topics, 2 can lose acknowledged records, {meanwhile}\n"
+    assert ask("--lose-power", "all")[1].startswith(f"If all brokers lose power and come back: {lost}")
+
+
+WAITS = "orders-1 has 2 in sync (2, 3), min.insync.replicas=2, until broker 1 is in sync again"
+
+
+def test_a_rolling_restart(ask):
+    code, out, _ = ask("--roll")
+    assert (code, out.splitlines()[:5]) == (
+        VIOLATED,
+        [
+            "2 of 4 brokers may not restart now",
+            "  Order    1, 5, 2, 3",
+            "           each restarts once all replicas of the one before it are in sync again",
+            f"  Not now  broker 2: {WAITS}",
+            f"  Not now  broker 3: {WAITS}",
+        ],
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (
+            ["--lose", "broker:9"],
+            "--lose broker:9: no described partition is on broker 9; the known brokers are 1, 2, 3, 5",
+        ),
+        (["--lose", "rack:x"], "--lose rack:x: no broker is in rack x; the racks are az1, az2"),
+        (
+            ["--lose", "banana"],
+            "--lose banana: 'banana' names no brokers; write broker:3, rack:az1, broker:3,4 or rack:az1 then broker:5",
+        ),
+        (
+            ["--rack", "az2=1", "--roll"],
+            "--rack az2=1: broker 1 is in rack az2 here, and in rack az1 in another place;"
+            " keep the place that is right",
+        ),
+        (["--rack", "az2", "--roll"], "--rack az2: not a rack with its brokers; write it as --rack az1=1,2,3"),
+        (["--roll", "--restart-all"], "--roll does not go with --restart-all; give one of them"),
+        (["--lose", "broker:1", "--report", "r"], "--report does not go with --lose; leave one of them out"),
+    ],
+)
+def test_bad_input(ask, words, message):
+    assert ask(*words) == (USAGE, "", f"check: {message}\n")
+
+
+def test_no_described_partition(ask, capsys):
+    assert cli.main(["doctor", "server.properties", "--roll"]) == USAGE
+    says = "no partition is described: give the output of kafka-topics --describe"
+    assert capsys.readouterr().err == f"check: --roll: {says}\n"
+
+
+def test_no_known_rack(ask, capsys):
+    assert cli.main(["doctor", "topics.txt", "--kafka-version", "4.1", "--lose", "rack:a"]) == USAGE
+    cure = "give --rack a=1,2,3, the brokers' files, or the output of kafka-broker-api-versions"
+    assert capsys.readouterr().err == f"check: --lose rack:a: no broker is in rack a; no rack is known: {cure}\n"
