@@ -33,8 +33,14 @@ from isrcheck.checker.answers.questions import Case, Question, Topic, defects_of
 from isrcheck.checker.answers.recorded import Record, Recorded
 from isrcheck.checker.answers.report import answer_lines, as_object, now_of, table_lines
 from isrcheck.checker.cluster.cluster import Cluster, Reading, read_clusters
+from isrcheck.checker.cluster.contents import Contents
 from isrcheck.checker.cluster.describe import shows_a_cluster
+from isrcheck.checker.cluster.live.known import add_snapshot
+from isrcheck.checker.cluster.live.security import read_security
+from isrcheck.checker.cluster.live.snapshot import is_snapshot, read_snapshot, save
+from isrcheck.checker.cluster.property_files import read_text
 from isrcheck.checker.cluster.releases import Role
+from isrcheck.checker.command.forms import LiveRequest, live_request_of
 from isrcheck.checker.command.options import OpenSession, Options
 from isrcheck.checker.command.table import DOCTOR, TOPIC_NAME_ALONE
 from isrcheck.checker.resources.limits import Budget, Limits
@@ -422,19 +428,32 @@ SHOWN = {
 
 def run(options: Options, opening: OpenSession) -> CommandResult:
     """Answer the questions about every distinct configuration in the files. Raises UsageError for bad input."""
+    live = live_request_of(options) if options.form.name == DOCTOR else None
     budget = Budget(options.limits.seconds, 0, opening.began)
     answerer = answerer_of(options, opening, lambda: budget.left)
-    reading = _read(options)
+    if live is not None and live.every is not None:
+        from isrcheck.checker.answers.watch import watch  # here, for only this option needs a server
+
+        watching = Asking(answerer, options.limits, lambda: budget.left)
+
+        def answers_of(reading: Reading) -> list[Answer]:
+            nonlocal budget
+            budget = Budget(options.limits.seconds, 0, time.monotonic())
+            answers = _examined(reading, watching)
+            if watching.is_interrupted:
+                raise KeyboardInterrupt
+            return answers
+
+        with closing(answerer):
+            watch(options, live, lambda: _read(options, live), answers_of)
+    reading = _read(options, live)
     progress = ProgressLine("doctor")
     began = time.monotonic()
     asking = Asking(
         answerer, options.limits, lambda: budget.left, lambda text: progress.tell(text, time.monotonic() - began)
     )
-    answers = []
     with closing(answerer):
-        for done, cluster in enumerate(reading.clusters):
-            asking.part = 1 / (len(reading.clusters) - done)
-            answers.append(examine(cluster, asking))
+        answers = _examined(reading, asking)
     progress.clear()
     now = now_of(reading.clusters)
     if len(answers) == 1:
@@ -459,19 +478,49 @@ def run(options: Options, opening: OpenSession) -> CommandResult:
     )
 
 
-def _read(options: Options) -> Reading:
-    """Read the cluster from the command's files; a file without a role (broker, ...) may be output of a Kafka tool."""
+def _examined(reading: Reading, asking: Asking) -> list[Answer]:
+    answers = []
+    for done, cluster in enumerate(reading.clusters):
+        asking.part = 1 / (len(reading.clusters) - done)
+        answers.append(examine(cluster, asking))
+    return answers
+
+
+def _read(options: Options, live: LiveRequest | None = None) -> Reading:
+    """Read the cluster from the command's files; a file without a role (broker, ...) may be output of a Kafka tool, or
+    keep an earlier reading of a running cluster. If `live` is given, ask the brokers of a running cluster, too."""
     cluster = options.cluster
     files, described = [], list(cluster.describe)
+    known = None if live is None else _asked(live, cluster.topic_name)
     words = [options.model.target, *options.model.rest] if options.form.name == DOCTOR else []
     for role, path in (*cluster.files, *((None, Path(word)) for word in words if word is not None)):
-        if str(path) == "-" or (role is None and shows_a_cluster(path)):
+        if role is None and str(path) != "-" and is_snapshot(text := read_text(path)):
+            known = Contents() if known is None else known
+            add_snapshot(read_snapshot(text, path), known)
+        elif str(path) == "-" or (role is None and shows_a_cluster(path)):
             described.append(str(path))
         else:
             files.append((None if role is None else Role(role), path))
-    if cluster.topic_name is not None and not described:
+    if cluster.topic_name is not None and not described and known is None:
         raise UsageError(TOPIC_NAME_ALONE)
-    return read_clusters(files, cluster.kafka_version, described, cluster.topic_name, cluster.metadata_version)
+    return read_clusters(files, cluster.kafka_version, described, cluster.topic_name, cluster.metadata_version, known)
+
+
+def _asked(live: LiveRequest, topic: str | None) -> Contents:
+    """Read a running cluster, and keep what was read if --save asks for it. Raises UsageError or UndecidedError."""
+    try:
+        from isrcheck.checker.cluster.live.reader import Request, read_cluster  # here, for kio may be absent
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != "kio":
+            raise
+        raise UsageError("--bootstrap-server needs kio, which is not installed: pip install 'isrcheck[wire]'") from None
+    topics = () if topic is None else (topic,)
+    snapshot = read_cluster(Request(live.addresses, read_security(live.client), topics, live.timeout))
+    if live.save is not None:
+        save(snapshot, live.save)
+    contents = Contents()
+    add_snapshot(snapshot, contents)
+    return contents
 
 
 def _traces(options: Options, answers: Sequence[Answer]) -> tuple[dict[Path, str], str]:

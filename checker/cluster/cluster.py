@@ -25,7 +25,7 @@ from isrcheck.checker.cluster.clients import (
     read_producer,
     read_transactions,
 )
-from isrcheck.checker.cluster.contents import Described, DescribedTopic, Partition, listed
+from isrcheck.checker.cluster.contents import Contents, Described, DescribedTopic, Partition, listed
 from isrcheck.checker.cluster.describe import read_described
 from isrcheck.checker.cluster.generation import Generation, format_keys, read_generation
 from isrcheck.checker.cluster.ignored import Ignored, Keys, read_ignored
@@ -107,11 +107,13 @@ def read_clusters(
     described: Sequence[str] = (),
     topic: str | None = None,
     metadata_version: str | None = None,
+    known: Contents | None = None,
 ) -> Reading:
     """Read the configuration files of a cluster, each with its role (None: the keys of the file determine the role).
-    `described` are files with the output of `--describe` (- is standard input), `topic` selects one of several topics.
-    Raises PropertiesError if a file cannot be read, or if settings contradict each other."""
-    description = read_described(described, topic)
+    `described` are files with the output of `--describe` (- is standard input), `topic` selects one of several topics,
+    `known` is what a running cluster said. Raises PropertiesError if a file cannot be read, or if settings contradict
+    each other."""
+    description = read_described(described, topic, known)
     sections = [file_section(role, path) for role, path in files]
     alike: dict[tuple[tuple[str, str], ...], list[DescribedTopic]] = defaultdict(list)
     for described_topic in description.topics:

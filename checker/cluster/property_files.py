@@ -54,11 +54,12 @@ class Property:
     value: str
     path: Path
     line: int
+    """The line; 0 if `path` is the whole place, as that of an answer of a running broker."""
 
     @property
     def place(self) -> str:
         """The place of the property, as FILE:LINE."""
-        return f"{self.path}:{self.line}"
+        return f"{self.path}:{self.line}" if self.line else str(self.path)
 
 
 def read_properties(path: Path) -> list[Property]:

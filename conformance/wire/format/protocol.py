@@ -21,8 +21,8 @@ from kio.schema.errors import ErrorCode
 from kio.serial import entity_writer
 from kio.static.constants import EntityType
 
+from isrcheck.checker.cluster.live.reading import Cursor, MalformedError, read
 from isrcheck.conformance.cluster.network.messages import Errors
-from isrcheck.conformance.wire.format.reading import Cursor, MalformedError, read
 
 NO_THROTTLE = timedelta(0)
 

@@ -13,10 +13,10 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, TypeVar
 
+from isrcheck.checker.cluster.live.reading import MalformedError
 from isrcheck.conformance.wire.driving.backend import Backend, Disconnected, Groups, Membership
 from isrcheck.conformance.wire.driving.events import LOOPBACK, PortError
 from isrcheck.conformance.wire.format.protocol import Api, Request, decode, encode, versions_of
-from isrcheck.conformance.wire.format.reading import MalformedError
 from isrcheck.conformance.wire.requests import cluster, data, groups, transactions
 from isrcheck.conformance.wire.requests.groups import heartbeat, join_group, leave_group, sync_group
 

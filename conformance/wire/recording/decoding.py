@@ -20,6 +20,7 @@ from typing import Any
 from kio.index import UnknownAPIKey, UnknownEntity, load_request_schema, load_response_schema
 from kio.schema.errors import ErrorCode
 
+from isrcheck.checker.cluster.live.reading import Cursor, MalformedError, read
 from isrcheck.conformance.kafka_format.record_batches import (
     HEADER,
     LENGTH_FROM,
@@ -29,7 +30,6 @@ from isrcheck.conformance.kafka_format.record_batches import (
     MalformedRecordsError,
     records_of,
 )
-from isrcheck.conformance.wire.format.reading import Cursor, MalformedError, read
 from isrcheck.conformance.wire.recording.frames import NAMES
 
 MOST_BYTES = 16 << 20
