@@ -56,17 +56,18 @@ class Api(IntEnum):
         return self.name.title().replace("_", "")
 
 
-NEWEST = {
-    Api.METADATA: 12,
-    Api.SASL_HANDSHAKE: 1,
-    Api.API_VERSIONS: 3,
-    Api.DESCRIBE_CONFIGS: 4,
-    Api.SASL_AUTHENTICATE: 2,
-    Api.LIST_PARTITION_REASSIGNMENTS: 0,
-    Api.DESCRIBE_QUORUM: 2,
-    Api.DESCRIBE_TOPIC_PARTITIONS: 0,
+VERSIONS = {
+    Api.METADATA: (1, 12),
+    Api.SASL_HANDSHAKE: (1, 1),
+    Api.API_VERSIONS: (0, 3),
+    Api.DESCRIBE_CONFIGS: (1, 4),
+    Api.SASL_AUTHENTICATE: (0, 2),
+    Api.LIST_PARTITION_REASSIGNMENTS: (0, 0),
+    Api.DESCRIBE_QUORUM: (0, 2),
+    Api.DESCRIBE_TOPIC_PARTITIONS: (0, 0),
 }
-"""The newest version of each API that the doctor asks for."""
+"""The oldest and the newest version of each API that the doctor asks for; kio has them all. Brokers since 0.10.0 answer
+ApiVersions, and Metadata in version 1."""
 
 
 class ConnectError(UsageError):
@@ -112,15 +113,15 @@ class Connection:
 
     def has(self, api: Api) -> bool:
         """Whether the broker answers an API in a version that the doctor knows."""
-        first, last = self.versions.get(api, (0, -1))
-        return first <= min(last, NEWEST[api])
+        (first, last), (oldest, newest) = self.versions.get(api, (0, -1)), VERSIONS[api]
+        return max(first, oldest) <= min(last, newest)
 
     def ask(self, api: Api, **values: Any) -> Any:
         """Ask a request in its newest shared version, and return the response. `values` are fields of kio's schema (a
         nested entity is a mapping, several are a sequence of them); those that the version lacks are left out."""
         if not self.has(api):
             raise LacksApiError(f"{self.address} does not answer {api.title}")
-        return self._ask(api, min(self.versions[api][1], NEWEST[api]), values)
+        return self._ask(api, min(self.versions[api][1], VERSIONS[api][1]), values)
 
     def _ask(self, api: Api, version: int, values: Mapping[str, Any]) -> Any:
         self.asked += 1
@@ -253,7 +254,7 @@ class Connection:
 
     def _api_versions(self) -> Any:
         values = {"client_software_name": CLIENT, "client_software_version": "1"}
-        about = self._ask(Api.API_VERSIONS, NEWEST[Api.API_VERSIONS], values) or self._ask(Api.API_VERSIONS, 0, {})
+        about = self._ask(Api.API_VERSIONS, VERSIONS[Api.API_VERSIONS][1], values) or self._ask(Api.API_VERSIONS, 0, {})
         self.versions = {each.api_key: (each.min_version, each.max_version) for each in about.api_keys}
         return about
 
@@ -262,9 +263,9 @@ class Connection:
         if login is None:
             return
         where, file = self.address, self.security.source
-        if self.versions.get(Api.SASL_HANDSHAKE, (0, 0))[1] < 1 or not self.has(Api.SASL_AUTHENTICATE):
+        if not self.has(Api.SASL_HANDSHAKE) or not self.has(Api.SASL_AUTHENTICATE):
             raise ConnectError(f"{where}: a broker before 1.0, whose form of SASL is not supported; upgrade it")
-        offer = self._ask(Api.SASL_HANDSHAKE, 1, {"mechanism": login.mechanism})
+        offer = self.ask(Api.SASL_HANDSHAKE, mechanism=login.mechanism)
         if offer.error_code:
             offered = ", ".join(offer.mechanisms) or "none"
             raise ConnectError(f"{where} has no sasl.mechanism {login.mechanism} ({offered}); correct {file}")

@@ -114,15 +114,16 @@ def _evidence(snapshot: Snapshot, contents: Contents) -> Iterator[Evidence]:
             yield Evidence(
                 f"supports metadata.version {version} ({snapshot.place(VERSIONS, newest[oldest])})",
                 since=release,
+                until=release,
                 mode=mode,
                 newest=release,
-                tool="the broker",
+                tool=f"broker {newest[oldest].id}",
             )
             return
     api = next(((name, since) for key, name, since in NEW_APIS if key in snapshot.apis), None)
     if api is not None:
         name, since = api
-        yield Evidence(f"answers {name} ({snapshot.place(VERSIONS)})", since=since, mode=mode, tool="the broker")
+        yield Evidence(f"answers {name} ({snapshot.place(VERSIONS)})", since=since, mode=mode, tool="a broker")
 
 
 def _supports(level: int, brokers: Iterable[BrokerRead]) -> str:

@@ -57,6 +57,7 @@ TOPIC_KEYS = (
 
 SOURCES = {1: "topic", 2: "broker", 3: "cluster", 4: "static", 5: "default"}
 """Where a setting is set, by the numbers of DescribeConfigs (ConfigSource)."""
+UNKNOWN_SOURCE = "unknown"
 
 TOPICS_AT_ONCE, PARTITIONS_AT_ONCE, BROKERS_AT_ONCE = 500, 2000, 16
 NO_LEADER = -1
@@ -113,7 +114,7 @@ class _Reading:
         snapshot = Snapshot(
             server=str(self.server.address),
             read_at=read_at,
-            cluster_id=metadata.cluster_id if "cluster_id" in metadata.__slots__ else None,
+            cluster_id=getattr(metadata, "cluster_id", None),
             controller=None if metadata.controller_id < 0 else metadata.controller_id,
             brokers=tuple(sorted(with_settings, key=lambda broker: broker.id)),
             cluster_settings=self._cluster_settings(),
@@ -143,7 +144,7 @@ class _Reading:
     # --- brokers and partitions ---
 
     def _metadata(self, topics: Sequence[str] | None) -> Any:
-        """Ask for the brokers and these topics (None: all). Version 0 cannot ask for no topics, and gives all."""
+        """Ask for the brokers and these topics (None: all)."""
         named = (
             None
             if topics is None
@@ -367,13 +368,7 @@ def _settings(result: Any) -> tuple[SettingRead, ...]:
     """Return the settings of an answer, without secrets: brokers hide their values, and those of other keys that look
     like secrets are left out."""
     return tuple(
-        SettingRead(each.name, each.value, _source(each))
+        SettingRead(each.name, each.value, SOURCES.get(each.config_source, UNKNOWN_SOURCE))
         for each in result.configs
         if each.value is not None and not each.is_sensitive and shown(each.name, each.value) == printable(each.value)
     )
-
-
-def _source(each: Any) -> str:
-    if hasattr(each, "is_default"):  # version 0, before 1.1
-        return "default" if each.is_default else "unknown"
-    return SOURCES.get(each.config_source, "unknown")

@@ -153,9 +153,7 @@ def _pem(line: Property, from_java: str, from_pkcs12: str) -> Path:
 
 
 def _unusable(line: Property, error: OSError, more: str = "") -> PropertiesError:
-    reason = (
-        error.reason if isinstance(error, ssl.SSLError) and error.reason else error.strerror or type(error).__name__
-    )
+    reason = "no certificate, or no key for it" if isinstance(error, ssl.SSLError) else error.strerror
     shown = "the certificates" if "\n" in line.value or "BEGIN" in line.value else line.value.strip()
     return PropertiesError(
         f"{line.place}: {line.key}: {shown} cannot be used{more} ({reason}); give a readable PEM file"

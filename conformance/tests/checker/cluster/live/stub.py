@@ -152,33 +152,27 @@ def _handler(cluster: StubCluster, broker: int) -> type[socketserver.BaseRequest
                 except OSError:
                     return
             login = _Login(cluster)
-            while True:
-                try:
-                    data = _frame(stream)
-                except OSError:
-                    return
-                if data is None:
-                    return
-                answer = _answer(cluster, broker, data, login)
-                if answer is None:
-                    return
-                stream.sendall(len(answer).to_bytes(4, "big") + answer)
+            with stream:
+                while (data := _frame(stream)) and (answer := _answer(cluster, broker, data, login)) is not None:
+                    stream.sendall(len(answer).to_bytes(4, "big") + answer)
 
     return Handler
 
 
 def _frame(stream: Any) -> bytes | None:
+    """The next request; None if the client has closed the connection, or does not speak Kafka's protocol."""
+
     def exactly(count: int) -> bytes:
         data = b""
-        while len(data) < count:
-            part = stream.recv(count - len(data))
-            if not part:
-                raise ConnectionError
+        while len(data) < count and (part := stream.recv(count - len(data))):
             data += part
         return data
 
-    (size,) = struct.unpack(">i", exactly(4))
-    return exactly(size) if 0 <= size < 1 << 24 else None
+    try:
+        size = int.from_bytes(exactly(4), "big")
+        return exactly(size) if size < 1 << 24 else None
+    except OSError:
+        return None
 
 
 def _answer(cluster: StubCluster, broker: int, data: bytes, login: _Login) -> bytes | None:
