@@ -54,9 +54,9 @@ class Risk:
 
 SAYS = {
     "without_leader": "without a leader",
-    "under_min_isr": "under min.insync.replicas: writes are refused",
-    "at_min_isr": "one more loss away from refusing writes, or from having no leader",
-    "under_replicated": "not fully replicated",
+    "under_min_isr": "under min.insync.replicas (writes with acks=all are refused)",
+    "at_min_isr": "at min.insync.replicas (one more loss away from refused writes, or from having no leader)",
+    "under_replicated": "with fewer replicas in sync than replicas",
 }
 """What each number of `Risk` counts."""
 
