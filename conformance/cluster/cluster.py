@@ -38,7 +38,10 @@ CONSUMER = "consumer"
 
 
 class Cluster:
-    """Brokers 0 to N-1, a controller, clients, and the network between them; `Start` describes their initial state."""
+    """Brokers 0 to N-1, a controller, clients, and the network between them; `Start` describes their initial state.
+
+    `switches`, `settings` and `assigned` are the protocol, the settings and the replicas with which the cluster began.
+    """
 
     def __init__(
         self,
@@ -53,6 +56,7 @@ class Cluster:
         `directory` is not empty or cannot be written."""
         switches = generation(protocol) if isinstance(protocol, str) else protocol
         start, settings, known_bug = start or Start(), settings or Settings(), _bug_named(bug)
+        self.switches, self.settings, self.assigned = switches, settings, start.assigned
         self._clock = Clock()
         self._network = Network()
         surroundings = (start, self._network, self.process_of, self.is_running)

@@ -24,17 +24,26 @@ from isrcheck.traces.format.trace import label
 
 MOST_REPLICAS = 9
 LAST_PORT = 65_535
-SERVED = tuple(name for name, switches in GENERATIONS.items() if not switches.has_kraft)
+MOST_PARTITIONS = 100_000
+"""The most partitions of further topics."""
 
 
 OPTIONS = (
     Option("--trace FILE", "play a trace under real producers and consumers, which it starts", path),
-    Option("--protocol NAME", f"{', '.join(SERVED)} (default: {USUAL})"),
+    Option("--protocol NAME", f"{', '.join(GENERATIONS)} (default: {USUAL})"),
     Option("--switch NAME=VALUE", "set a protocol switch", is_repeated=True),
     Option("--replicas N", "number of brokers (default: %(default)s)", count, default=3),
     Option("--min-isr N", "min.insync.replicas (default: 2, or 1 for one broker)", count),
     Option("--unclean", "enable unclean elections"),
     Option("--topic NAME", "name of the topic (default: %(default)s)", default="topic"),
+    Option("--topics N", "serve so many further topics, without records (default: 0)", count, default=0),
+    Option("--partitions N", "partitions of each further topic (default: %(default)s)", count, default=10),
+    Option("--racks N", "spread the brokers over so many racks (default: no racks)", count, default=0),
+    Option(
+        "--config WHERE:NAME=VALUE",
+        "make a setting; WHERE is static (in each broker's file), cluster, broker:N or topic:NAME",
+        is_repeated=True,
+    ),
     Option("--bug NAME", "seed a bug in the cluster", choices=tuple(BUGS)),
     Option("--port N", "port of broker 0; other brokers have the next ports (default: free ports)", integer, default=0),
     Option(
@@ -65,25 +74,40 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(f"--host {arguments.host}: clients cannot connect to it; give an address of this machine")
     if arguments.trace is not None:
         return _play(arguments)
+    from isrcheck.conformance.wire.driving.configuration import configured, with_settings
+    from isrcheck.conformance.wire.driving.topics import Surroundings
     from isrcheck.conformance.wire.listening.serving import Address, serve
 
     replicas = arguments.replicas
     if replicas > MOST_REPLICAS:
         raise UsageError(f"--replicas {replicas}: too many; give at most {MOST_REPLICAS} brokers")
+    if arguments.topics * arguments.partitions > MOST_PARTITIONS:
+        many = f"--topics {arguments.topics} --partitions {arguments.partitions}"
+        raise UsageError(f"{many}: too many; give at most {MOST_PARTITIONS} partitions together")
+    switches = _switches(arguments)
     minimum = min(2, replicas) if arguments.min_isr is None else arguments.min_isr
-    settings = Settings(min_insync_replicas=minimum, unclean_leader_election_enable=arguments.unclean)
-    cluster = Cluster(_switches(arguments), Start(replicas=replicas), settings, arguments.bug)
+    begun = Settings(min_insync_replicas=minimum, unclean_leader_election_enable=arguments.unclean)
+    made = with_settings(configured(begun, switches), arguments.config)
+    unclean = made.value(arguments.topic, "unclean.leader.election.enable") == "true"
+    settings = Settings(
+        min_insync_replicas=int(made.value(arguments.topic, "min.insync.replicas")),
+        unclean_leader_election_enable=unclean,
+    )
+    cluster = Cluster(switches, Start(replicas=replicas), settings, arguments.bug)
+    around = Surroundings(arguments.topics, arguments.partitions, arguments.racks, made)
 
     def started(addresses: str) -> None:
         say(f"bootstrap.servers={addresses}", f"topic {arguments.topic}, 1 partition, {replicas} replicas")
+        if around.topics:
+            say(f"{around.topics} further topics without records, with {around.partitions} partitions each")
         if not _is_loopback(arguments.host):
             say(f"warning: every machine that reaches {arguments.host} can use this server; it has no authentication")
 
     tell = print_event if arguments.verbose else be_silent
     at = Address(arguments.host, arguments.port, arguments.advertise)
-    shared = (cluster, arguments.protocol or USUAL, arguments.topic, at, arguments.unclean, tell, started)
+    shared = (cluster, arguments.protocol or USUAL, arguments.topic, at, unclean, tell, started)
     try:
-        was_interrupted = asyncio.run(serve(*shared, arguments.seconds))
+        was_interrupted = asyncio.run(serve(*shared, arguments.seconds, around))
     except OSError as error:
         raise UsageError(f"{error}; choose another address with --port or --host") from None
     if was_interrupted:
@@ -133,8 +157,6 @@ def _switches(arguments: argparse.Namespace) -> Switches:
             switches = switches.with_switch(*pair("--switch", option))
     except (SwitchError, ClusterError) as error:
         raise UsageError(str(error)) from None
-    if switches.has_kraft:
-        raise UsageError(f"a served cluster has no KRaft controller yet; choose --protocol {SERVED[-1]} or older")
     return switches
 
 

@@ -15,6 +15,7 @@ from isrcheck.conformance.cluster.cluster import Cluster
 from isrcheck.conformance.cluster.configuration.settings import Settings, Start
 from isrcheck.conformance.wire.driving.backend import Backend
 from isrcheck.conformance.wire.driving.pump import Pump
+from isrcheck.conformance.wire.driving.topics import Surroundings
 from isrcheck.conformance.wire.listening.server import DEFECT, Server
 from isrcheck.conformance.wire.listening.serving import Faults
 
@@ -63,14 +64,19 @@ class Running:
 
 @contextmanager
 def running(
-    protocol: str = "2.4", session_timeout: int = 0, bug: str | None = None, **settings: int
+    protocol: str = "2.4",
+    session_timeout: int = 0,
+    bug: str | None = None,
+    around: Surroundings | None = None,
+    start: Start | None = None,
+    **settings: int,
 ) -> Iterator[Running]:
     """A server with three brokers; the controller notices at once that one is down."""
     lines: list[str] = []
-    cluster = Cluster(protocol, Start(), Settings(**settings), bug)
-    pump = Pump(cluster, lines.append, session_timeout)
-    backend = Backend(cluster, pump, TOPIC, lines.append)
-    faults = Faults(cluster, pump, lines.append)
+    cluster = Cluster(protocol, start, Settings(**settings), bug)
+    pump = Pump(cluster, lines.append, session_timeout, unclean=cluster.settings.unclean_leader_election_enable)
+    backend = Backend(cluster, pump, TOPIC, lines.append, around)
+    faults = Faults(cluster, pump, backend, lines.append)
 
     @asynccontextmanager
     async def opened() -> AsyncIterator[Running]:

@@ -13,6 +13,8 @@ from isrcheck.commands.exit_codes import DONE, INTERRUPTED, USAGE
 from isrcheck.conformance.cli import main as conform
 from isrcheck.conformance.wire.driving.pump import Pump
 
+AT_LEAST_1 = "write a whole number of at least 1"
+
 
 def test_it_prints_where_it_listens_and_stops_after_the_given_time(capfd):
     assert conform(["serve", "--seconds", "0.01", "--replicas", "2", "--topic", "mine"]) == DONE
@@ -21,6 +23,15 @@ def test_it_prints_where_it_listens_and_stops_after_the_given_time(capfd):
     addresses = first.removeprefix("bootstrap.servers=").split(",")
     assert [one.rpartition(":")[0] for one in addresses] == ["127.0.0.1"] * 2
     assert (second, errors) == ("topic mine, 1 partition, 2 replicas", "")
+
+
+def test_it_says_which_further_topics_it_serves(capfd):
+    words = ["--protocol", "4.1", "--replicas", "6", "--racks", "3", "--topics", "20", "--partitions", "4"]
+    assert conform(["serve", "--seconds", "0.01", *words]) == DONE
+    assert capfd.readouterr().out.splitlines()[1:] == [
+        "topic topic, 1 partition, 6 replicas",
+        "20 further topics without records, with 4 partitions each",
+    ]
 
 
 def test_it_advertises_the_ports_of_a_proxy(capfd):
@@ -38,6 +49,31 @@ def test_it_advertises_the_ports_of_a_proxy(capfd):
             ["--protocol", "9"],
             "there is no generation 9; the generations are:"
             " 0.8, 0.10, 0.11, 2.0, 2.1, 2.4, 2.8, 3.3, 3.5, 3.7, 4.0, 4.1, 4.3",
+        ),
+        (
+            ["--topics", "20000"],
+            "--topics 20000 --partitions 10: too many; give at most 100000 partitions together",
+        ),
+        (
+            ["--config", "flush.ms=1"],
+            "--config flush.ms=1: write it as WHERE:NAME=VALUE; WHERE is static, cluster, broker:N or topic:NAME",
+        ),
+        (
+            ["--config", "topic:a:retention=1"],
+            "--config topic:a:retention=1: the server does not report such a setting; it has: cleanup.policy,"
+            " flush.messages, flush.ms, min.insync.replicas, retention.bytes, retention.ms, segment.bytes,"
+            " unclean.leader.election.enable",
+        ),
+        (
+            ["--config", "broker:1:min.insync.replicas=1"],
+            "--config broker:1:min.insync.replicas=1: the brokers share one value; make the setting at cluster, or"
+            " for a topic",
+        ),
+        (["--config", "cluster:min.insync.replicas=0"], f"--config cluster:min.insync.replicas=0: {AT_LEAST_1}"),
+        (["--config", "static:num.partitions=many"], "--config static:num.partitions=many: write a whole number"),
+        (
+            ["--config", "topic:a:unclean.leader.election.enable=yes"],
+            "--config topic:a:unclean.leader.election.enable=yes: write true or false",
         ),
         (["--switch", "TRUNC"], "--switch TRUNC: not a name with a value; write it as --switch NAME=VALUE"),
         (["--switch", "TRUNC=X"], "TRUNC cannot be X; its values are: HW, KIP101, KIP279, KIP320, ON_FETCH"),
@@ -123,7 +159,9 @@ def test_ctrl_c_ends_it_cleanly():
         running.stdin.write("sense\ncrash 7\n")
         running.stdin.flush()
         assert running.stdout.readline() == (
-            "nonsense: no such command; the commands are: crash N, restart N, freeze N, thaw N, elect N, lose answer\n"
+            "nonsense: no such command; the commands are: crash N, stop N, restart N, freeze N, thaw N, elect N,"
+            " min-isr N, reassign N N ..., lose answer, deny or allow one of: Describe Topic, Describe Cluster,"
+            " DescribeConfigs Topic, DescribeConfigs Cluster\n"
         )
         assert running.stdout.readline() == "there is no broker 7; the brokers are [0, 1, 2]\n"
         running.send_signal(signal.SIGINT)

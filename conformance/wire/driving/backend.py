@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Protocol
 
@@ -23,11 +23,14 @@ from isrcheck.conformance.cluster.cluster import Cluster
 from isrcheck.conformance.cluster.network.messages import (
     Acks,
     Errors,
+    PartitionRegistration,
     Payload,
     ProduceResponse,
 )
 from isrcheck.conformance.cluster.network.records import Control
+from isrcheck.conformance.wire.driving.configuration import Configuration, configured
 from isrcheck.conformance.wire.driving.events import Tell
+from isrcheck.conformance.wire.driving.topics import MOST_REPLICAS, FurtherTopics, Permission, Surroundings
 from isrcheck.conformance.wire.format.batches import Batch
 
 At = tuple[str, str, int]
@@ -62,6 +65,10 @@ class Groups:
                 partitions.setdefault(topic, []).append(partition)
         return partitions
 
+    def names(self) -> set[str]:
+        """The groups that have committed an offset."""
+        return {group for group, _, _ in self._committed}
+
     def hold(self, producer: tuple[int, int], at: At, offset: int, metadata: str | None) -> None:
         """Keep an offset that this producer (id, epoch) sent as part of a transaction, until the transaction ends."""
         self._held.setdefault(producer, {})[at] = offset, metadata
@@ -91,6 +98,14 @@ class Membership:
         self._members: dict[str, Member] = {}
         self._numbers = itertools.count(1)
         self._generations = itertools.count(1)
+
+    def names(self) -> set[str]:
+        """The groups that have a member."""
+        return set(self._members)
+
+    def member(self, group: str) -> Member | None:
+        """The member of a group; None if it has none."""
+        return self._members.get(group)
 
     def join(self, group: str, name: str, session_timeout: int, now: int) -> tuple[ErrorCode, Member | None]:
         """Let a consumer become the member of a group, or the present member join again in a new generation. An empty
@@ -157,33 +172,106 @@ class Moves(Protocol):
 class Backend:
     """The listeners' access to the cluster: passes clients' requests to brokers, and returns the brokers' answers."""
 
-    def __init__(self, cluster: Cluster, pump: Moves, topic: str, tell: Tell) -> None:
+    def __init__(
+        self, cluster: Cluster, pump: Moves, topic: str, tell: Tell, around: Surroundings | None = None
+    ) -> None:
         self.cluster = cluster
         self.pump = pump
         self.topic = topic
         self.tell = tell
+        self.around = around or Surroundings()
+        self._made = self.around.configuration or configured(cluster.settings, cluster.switches)
         self.addresses: Mapping[int, tuple[str, int]] = {}
         self.transactions: Transactions = cluster.coordinator
         """The coordinator of the transactions of the clients."""
+        self.denied: set[Permission] = set()
+        """What the clients are not allowed."""
+        self.further = FurtherTopics(topic, self.around, self._made, cluster.brokers, cluster.switches)
+        """The topics without records."""
+        self.topics: Mapping[str, int] = {topic: 1, **self.further.partitions}
+        """All topics, each with the number of its partitions."""
+        self._processes = {each: cluster.process_of(each) for each in cluster.brokers}
+        self._stopped_cleanly: dict[int, bool] = {}
+        self._distrusted: set[int] = set()
         self._stored = 0
+
+    # What the cluster tells administrators
 
     def live(self) -> list[int]:
         """The numbers of the brokers that run, in order."""
         return [each for each in self.cluster.brokers if self.cluster.is_running(each)]
+
+    def active(self) -> list[int]:
+        """The brokers that run and, with KRaft, are not fenced and do not shut down; in order."""
+        if not self.cluster.has_kraft:
+            return self.live()
+        registered = self.cluster.metadata_log()[-1].brokers
+        return [each for each in self.live() if registered[each].is_active]
+
+    def follow(self) -> None:
+        """Adapt the further topics to the brokers that are active now."""
+        for broker, former in self._processes.items():
+            process = self.cluster.process_of(broker)
+            if process and process != former and not self._stopped_cleanly.pop(broker, False):
+                self._distrusted.add(broker)
+            elif not process and former:
+                self._stopped_cleanly[broker] = self.cluster.observe_broker(broker).has_stopped_cleanly
+            self._processes[broker] = process
+        active = frozenset(self.active())
+        self.further.follow(active, active & self._distrusted)
+        self._distrusted -= active
+
+    def partition(self, topic: str, index: int) -> PartitionRegistration:
+        """The record of a partition, as the controller has it."""
+        if topic != self.topic:
+            return self.further.partition(topic, index)
+        if self.cluster.has_kraft:
+            return self.cluster.metadata_log()[-1].partition
+        now = self.cluster.controller_metadata()
+        return PartitionRegistration(self.cluster.assigned, now.leader, now.leader_epoch, now.isr, now.partition_epoch)
+
+    def configuration(self) -> Configuration:
+        """The settings that somebody has made until now."""
+        made = self._made
+        if not self.cluster.has_kraft:
+            return made
+        now = self.cluster.metadata_log()[-1].min_insync_replicas
+        if now == self.cluster.settings.min_insync_replicas:
+            return made
+        own = {**made.topic.get(self.topic, {}), "min.insync.replicas": str(now)}
+        return replace(made, topic={**made.topic, self.topic: own})
+
+    def static(self, broker: int) -> dict[str, str]:
+        """The settings in the server.properties of a broker, as far as the cluster has them."""
+        settings, rack = self.cluster.settings, self.around.rack(broker)
+        number = str(broker)
+        of_kraft = {
+            "node.id": number,
+            "process.roles": "broker",
+            "broker.session.timeout.ms": str(settings.broker_session_timeout_ms),
+        }
+        return {
+            "broker.id": number,
+            **(of_kraft if self.cluster.has_kraft else {}),
+            **({"broker.rack": rack} if rack else {}),
+            "auto.create.topics.enable": "false",
+            "auto.leader.rebalance.enable": "false",
+            "default.replication.factor": str(min(MOST_REPLICAS, len(self.cluster.brokers))),
+            "replica.lag.time.max.ms": str(settings.replica_lag_time_max_ms),
+            "request.timeout.ms": str(settings.request_timeout_ms),
+        }
 
     def leader_told_by(self, broker: int, client: str) -> tuple[int, int]:
         """The leader and the leader epoch that this broker knows; NO_LEADER for a leader that is unknown or down."""
         leader, epoch = self.cluster.leader_known_to(broker)
         return (leader if leader is not None and self.cluster.is_running(leader) else NO_LEADER, epoch)
 
-    def in_sync(self) -> list[int]:
-        """The ISR that the controller has recorded."""
-        return sorted(self.cluster.controller_metadata().isr)
-
     def coordinator(self) -> int:
         """The broker on which the coordinators of groups and transactions run: the first broker that runs; if no broker
         runs, the first broker."""
         return next(iter(self.live()), self.cluster.brokers[0])
+
+    # Records and offsets
 
     async def append(self, broker: int, batch: Batch, acks: Acks) -> ProduceResponse | None:
         """Send a batch to a broker, and wait for the answer; None with acks=0. Raises Disconnected."""

@@ -3,6 +3,9 @@
 Messages arrive immediately, in the order in which they were sent. If a broker is down or frozen for longer than the
 session timeout, the controller removes it from the ISR; if this broker was the leader, the controller elects the first
 live member of the ISR. If no member is live, the partition has no leader, unless unclean elections are enabled.
+
+A KRaft controller does this itself when it fences a broker. Brokers send it heartbeats, and it fences a broker whose
+heartbeats have not arrived for the session timeout.
 """
 
 from __future__ import annotations
@@ -17,14 +20,15 @@ from isrcheck.conformance.cluster.cluster import Cluster
 from isrcheck.conformance.cluster.controller.controller import Election
 from isrcheck.conformance.cluster.network.messages import ProduceResponse
 from isrcheck.conformance.cluster.network.network import Message
-from isrcheck.conformance.cluster.scheduler import INTERVALS
+from isrcheck.conformance.cluster.scheduler import INTERVALS, OF_KRAFT
 from isrcheck.conformance.wire.driving.events import PARTITION, Tell
 
 AT_ONCE = (TimerKind.FETCHER_DO_WORK, TimerKind.DELAYED_FETCH)
 """The timers whose deadlines the cluster itself checks."""
 
 SESSION_TIMEOUT = 6_000
-"""zookeeper.session.timeout.ms up to 2.4, in ms. Fact sheet, section 4.1."""
+"""zookeeper.session.timeout.ms up to 2.4, in ms. Fact sheet, section 4.1. A KRaft cluster has the time-out of its own
+settings, broker.session.timeout.ms."""
 
 EXPIRY_INTERVAL = 10_000
 """transaction.abort.timed.out.transaction.cleanup.interval.ms"""
@@ -51,10 +55,11 @@ class Pump:
 
     def __post_init__(self) -> None:
         self._began = self.now() - self._cluster.now / 1000
+        self._intervals = {**INTERVALS, **(OF_KRAFT if self._cluster.has_kraft else {})}
         self._due = {
             (broker, kind): interval
             for broker in self._cluster.brokers
-            for kind, interval in INTERVALS.items()
+            for kind, interval in self._intervals.items()
             if kind not in AT_ONCE
         }
         self._expiry_due = EXPIRY_INTERVAL
@@ -73,6 +78,7 @@ class Pump:
         self._fire_timers()
         self._settle()
         self._give_up_on_absent_brokers()
+        self._elect_uncleanly()
         self._finish_transactions()
         self._settle()
         self._tell_changes()
@@ -80,7 +86,7 @@ class Pump:
     def _fire_timers(self) -> None:
         for (broker, kind), due in self._due.items():
             if self._cluster.now >= due:
-                self._due[broker, kind] = self._cluster.now + INTERVALS[kind]
+                self._due[broker, kind] = self._cluster.now + self._intervals[kind]
                 if self._cluster.is_running(broker):
                     self._cluster.fire(broker, kind)
 
@@ -123,6 +129,10 @@ class Pump:
                 self._give_up_on(broker)
 
     def _give_up_on(self, broker: int) -> None:
+        if self._cluster.has_kraft:
+            if not self._cluster.metadata_log()[-1].brokers[broker].is_fenced:
+                self._cluster.notice_dead(broker)
+            return
         metadata = self._cluster.controller_metadata()
         live = [each for each in self._cluster.brokers if self._cluster.is_running(each)]
         members = [each for each in live if each in metadata.isr]
@@ -132,6 +142,15 @@ class Pump:
             self._cluster.elect(Election.FAIL_OVER, members[0])
         elif broker == metadata.leader and live and self.unclean:
             self._cluster.elect(Election.UNCLEAN, live[0])
+
+    def _elect_uncleanly(self) -> None:
+        """If unclean elections are enabled, let a KRaft controller elect a leader for a partition without one."""
+        if not (self.unclean and self._cluster.has_kraft):
+            return
+        image = self._cluster.metadata_log()[-1]
+        active = [each for each in image.partition.replicas if image.brokers[each].is_active]
+        if image.partition.leader is None and active:
+            self._cluster.elect(Election.UNCLEAN, active[0])
 
     def _finish_transactions(self) -> None:
         coordinator = self._cluster.coordinator
@@ -145,7 +164,8 @@ class Pump:
     def _tell_changes(self) -> None:
         metadata = self._cluster.controller_metadata()
         if metadata.leader_epoch != self._told.leader_epoch:
-            self._tell(f"broker {metadata.leader} leads in epoch {metadata.leader_epoch}")
+            leader = "no broker" if metadata.leader is None else f"broker {metadata.leader}"
+            self._tell(f"{leader} leads in epoch {metadata.leader_epoch}")
         if metadata.isr != self._told.isr:
             self._tell(f"ISR {' '.join(map(str, sorted(metadata.isr)))}")
         self._told = metadata

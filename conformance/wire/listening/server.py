@@ -17,7 +17,7 @@ from isrcheck.checker.cluster.live.reading import MalformedError
 from isrcheck.conformance.wire.driving.backend import Backend, Disconnected, Groups, Membership
 from isrcheck.conformance.wire.driving.events import LOOPBACK, PortError
 from isrcheck.conformance.wire.format.protocol import Api, Request, decode, encode, versions_of
-from isrcheck.conformance.wire.requests import cluster, data, groups, transactions
+from isrcheck.conformance.wire.requests import admin, cluster, data, groups, transactions
 from isrcheck.conformance.wire.requests.groups import heartbeat, join_group, leave_group, sync_group
 
 MOST_REQUEST = 4 << 20
@@ -40,6 +40,7 @@ class Server:
         self.backend = backend
         self._host = host
         self._port = port
+        self._protocol = protocol
         self._versions = versions_of(protocol)
         self._sockets: dict[int, socket.socket] = {}
         self._listening: dict[int, tuple[str, int]] = {}
@@ -65,6 +66,13 @@ class Server:
             Api.SYNC_GROUP: _with(members, sync_group),
             Api.HEARTBEAT: _with(members, heartbeat),
             Api.LEAVE_GROUP: _with(members, leave_group),
+            Api.LIST_GROUPS: _with((kept, members), admin.list_groups),
+            Api.DESCRIBE_GROUPS: _with((kept, members), admin.describe_groups),
+            Api.DESCRIBE_CLUSTER: admin.describe_cluster,
+            Api.DESCRIBE_CONFIGS: admin.describe_configs,
+            Api.DESCRIBE_TOPIC_PARTITIONS: admin.describe_topic_partitions,
+            Api.DESCRIBE_QUORUM: admin.describe_quorum,
+            Api.LIST_PARTITION_REASSIGNMENTS: admin.list_partition_reassignments,
         }
 
     @property
@@ -109,6 +117,7 @@ class Server:
 
         When a process ends, its connections end, and its port refuses connections until the broker's next process runs.
         """
+        self.backend.follow()
         loop = asyncio.get_running_loop()
         for broker in self.backend.cluster.brokers:
             process, former = self.backend.cluster.process_of(broker), self._processes.get(broker, 0)
@@ -182,7 +191,7 @@ class Server:
         while self.backend.cluster.is_frozen(broker):
             await asyncio.sleep(TICK)
         if request.api is Api.API_VERSIONS:
-            response = cluster.api_versions(self._versions, request)
+            response = cluster.api_versions(self.backend, self._versions, self._protocol, request)
         else:
             response = await self.handlers[request.api](self.backend, broker, request)
         if response is not None:

@@ -12,26 +12,32 @@ from isrcheck.conformance.cluster.configuration.settings import ClusterError
 from isrcheck.conformance.cluster.controller.controller import Election
 from isrcheck.conformance.wire.driving.backend import Backend
 from isrcheck.conformance.wire.driving.events import Tell
-from isrcheck.conformance.wire.driving.pump import Pump
+from isrcheck.conformance.wire.driving.pump import SESSION_TIMEOUT, Pump
+from isrcheck.conformance.wire.driving.topics import Permission, Surroundings
 from isrcheck.conformance.wire.listening.server import Server
 from isrcheck.conformance.wire.listening.standard_input import commands
 
 LOSE = "lose answer"
+DENY, ALLOW, REASSIGN = "deny", "allow", "reassign"
 
 
 class Faults:
     """The commands with which a person causes faults in one cluster."""
 
-    def __init__(self, cluster: Cluster, pump: Pump, tell: Tell) -> None:
+    def __init__(self, cluster: Cluster, pump: Pump, backend: Backend, tell: Tell) -> None:
         self._cluster = cluster
+        self._backend = backend
         self._pump = pump
         self._tell = tell
+        self._permissions = {each.value: each for each in Permission}
         self._commands: Mapping[str, Callable[[int], None]] = {
             "crash": cluster.crash,
-            "restart": cluster.restart,
+            "stop": self._stop,
+            "restart": self._restart,
             "freeze": cluster.freeze,
             "thaw": cluster.thaw,
             "elect": self._elect,
+            "min-isr": cluster.change_min_insync_replicas,
         }
 
     def obey(self, line: str) -> None:
@@ -45,16 +51,32 @@ class Faults:
             self._tell(str(error))
         else:
             self._pump.run()
+            self._backend.follow()
 
     def _obey(self, words: list[str]) -> None:
         if words == LOSE.split():
             self._pump.lose_answer()
+        elif words[0] in (DENY, ALLOW) and (permission := self._permissions.get(" ".join(words[1:]))):
+            (self._backend.denied.add if words[0] == DENY else self._backend.denied.discard)(permission)
+        elif words[0] == REASSIGN and len(words) > 1 and all(map(str.isdecimal, words[1:])):
+            self._cluster.begin_reassignment(tuple(map(int, words[1:])))
         elif len(words) == 2 and words[0] in self._commands and words[1].isascii() and words[1].isdecimal():
             self._commands[words[0]](int(words[1]))
         else:
             commands = ", ".join(f"{name} N" for name in self._commands)
-            raise ClusterError(f"{' '.join(words)[:100]}: no such command; the commands are: {commands}, {LOSE}")
+            others = f"{REASSIGN} N N ..., {LOSE}, {DENY} or {ALLOW} one of: {', '.join(self._permissions)}"
+            raise ClusterError(f"{' '.join(words)[:100]}: no such command; the commands are: {commands}, {others}")
         self._tell(" ".join(words))
+
+    def _stop(self, broker: int) -> None:
+        """Shut a broker of a KRaft cluster down, as SIGTERM does; it may lead partitions of further topics."""
+        self._cluster.begin_shutdown(broker, leads_others=True)
+
+    def _restart(self, broker: int) -> None:
+        """Start a process of a broker. Errors: `ClusterError` while the session of its earlier process lasts."""
+        if self._cluster.has_kraft and not self._cluster.process_of(broker) and not self._cluster.may_register(broker):
+            raise ClusterError(f"restart {broker}: the session of its earlier process lasts; try again in 9 s at most")
+        self._cluster.restart(broker)
 
     def _elect(self, broker: int) -> None:
         """Let the controller elect `broker` as the leader; the former leader stays in the ISR if it runs."""
@@ -85,14 +107,16 @@ async def serve(
     tell: Tell,
     started: Callable[[str], None],
     seconds: float | None,
+    around: Surroundings | None = None,
 ) -> bool:
     """Serve until Ctrl-C, or for `seconds`. Return whether Ctrl-C ended the serving.
 
     `tell` takes one line per event; `started` takes the brokers' addresses, once they listen. Raises PortError.
     """
-    pump = Pump(cluster, tell, unclean=unclean)
-    backend = Backend(cluster, pump, topic, tell)
-    faults = Faults(cluster, pump, tell)
+    session_timeout = cluster.settings.broker_session_timeout_ms if cluster.has_kraft else SESSION_TIMEOUT
+    pump = Pump(cluster, tell, session_timeout, unclean=unclean)
+    backend = Backend(cluster, pump, topic, tell, around)
+    faults = Faults(cluster, pump, backend, tell)
     interrupted = asyncio.Event()
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGINT, interrupted.set)
