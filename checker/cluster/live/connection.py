@@ -91,11 +91,17 @@ class Connection:
         self.address = address
         self.security = security
         self.timeout = timeout
-        self.versions: Mapping[int, tuple[int, int]] = {}
+        self._open()
+
+    def _open(self) -> None:
         self.asked = 0
+        self.is_lost = False
         self.socket = self._connected()
         try:
             self.about = self._api_versions()
+            self.versions: Mapping[int, tuple[int, int]] = {
+                each.api_key: (each.min_version, each.max_version) for each in self.about.api_keys
+            }
             self._log_in()
         except BaseException:
             self.close()
@@ -108,7 +114,8 @@ class Connection:
         self.close()
 
     def close(self) -> None:
-        """Close the connection."""
+        """Close the connection; the next request opens it again."""
+        self.is_lost = True
         self.socket.close()
 
     def has(self, api: Api) -> bool:
@@ -118,10 +125,18 @@ class Connection:
 
     def ask(self, api: Api, **values: Any) -> Any:
         """Ask a request in its newest shared version, and return the response. `values` are fields of kio's schema (a
-        nested entity is a mapping, several are a sequence of them); those that the version lacks are left out."""
+        nested entity is a mapping, several are a sequence of them); those that the version lacks are left out. Raises
+        ConnectError or NoAnswerError; after these the next request has a new connection, on which no late answer comes.
+        """
         if not self.has(api):
             raise LacksApiError(f"{self.address} does not answer {api.title}")
-        return self._ask(api, min(self.versions[api][1], VERSIONS[api][1]), values)
+        if self.is_lost:
+            self._open()
+        try:
+            return self._ask(api, min(self.versions[api][1], VERSIONS[api][1]), values)
+        except (ConnectError, NoAnswerError):
+            self.close()
+            raise
 
     def _ask(self, api: Api, version: int, values: Mapping[str, Any]) -> Any:
         self.asked += 1
@@ -254,9 +269,7 @@ class Connection:
 
     def _api_versions(self) -> Any:
         values = {"client_software_name": CLIENT, "client_software_version": "1"}
-        about = self._ask(Api.API_VERSIONS, VERSIONS[Api.API_VERSIONS][1], values) or self._ask(Api.API_VERSIONS, 0, {})
-        self.versions = {each.api_key: (each.min_version, each.max_version) for each in about.api_keys}
-        return about
+        return self._ask(Api.API_VERSIONS, VERSIONS[Api.API_VERSIONS][1], values) or self._ask(Api.API_VERSIONS, 0, {})
 
     def _log_in(self) -> None:
         login = self.security.login

@@ -158,7 +158,7 @@ class _Reading:
         if self.server.has(Api.DESCRIBE_TOPIC_PARTITIONS):
             try:
                 return self._described(), Api.DESCRIBE_TOPIC_PARTITIONS
-            except NoAnswerError as error:
+            except (ConnectError, NoAnswerError) as error:
                 self.unknown.append(f"the eligible leader replicas: {error}")
         elif self.server.has(Api.DESCRIBE_QUORUM):
             self.unknown.append(f"eligible leader replicas: {_lacks(self.server, Api.DESCRIBE_TOPIC_PARTITIONS)}")
@@ -240,7 +240,7 @@ class _Reading:
                         failed.setdefault(name_of(result.error_code), []).append(result.resource_name)
                     else:
                         found[result.resource_name] = _settings(result)
-        except NoAnswerError as error:
+        except (ConnectError, NoAnswerError) as error:
             self.unknown.append(f"settings of topics: {error}")
         for reason, topics in failed.items():
             which = f"topic {printable(topics[0])}" if len(topics) == 1 else f"{len(topics):,} topics"
@@ -250,7 +250,7 @@ class _Reading:
     def _cluster_settings(self) -> tuple[SettingRead, ...] | None:
         try:
             (result,) = _configs(self.server, BROKER, [""], None)
-        except NoAnswerError as error:
+        except (ConnectError, NoAnswerError) as error:
             self.unknown.append(f"dynamic settings of the whole cluster: {error}")
             return None
         except ValueError:
@@ -310,7 +310,7 @@ class _Reading:
             code = answer.error_code or next((each.error_code for each in states), 0)
             if code or not states:
                 raise NoAnswerError(name_of(code) if code else f"{self.server.address} says nothing about it")
-        except NoAnswerError as error:
+        except (ConnectError, NoAnswerError) as error:
             self.unknown.append(f"controllers and voters: {error}")
             return None
         (state,) = states[:1]
@@ -326,7 +326,7 @@ class _Reading:
         """Ask for the brokers again, and report those that came or went during the reading."""
         try:
             now = {each.node_id for each in self._metadata(()).brokers}
-        except NoAnswerError as error:
+        except (ConnectError, NoAnswerError) as error:
             self.unknown.append(f"whether the cluster changed while it was read: {error}")
             return
         before = {broker.id for broker in snapshot.brokers}

@@ -163,6 +163,18 @@ def test_a_broker_that_does_not_answer_costs_only_its_own_settings() -> None:
     )
 
 
+def test_a_late_answer_is_not_taken_for_that_of_the_next_request() -> None:
+    """After a request without an answer, the next request has a new connection."""
+    cluster = StubCluster(silent={(1, Api.DESCRIBE_QUORUM)})
+    snapshot = reading(cluster, timeout=0.2)
+    says = (
+        f"controllers and voters: {cluster.address}: no answer to DescribeQuorum within 0.2 s; give a longer --timeout"
+    )
+    assert snapshot.unknown == (says,)
+    asked = [api for broker, api, _ in cluster.asked if broker == 1]
+    assert asked[-3:] == [Api.DESCRIBE_QUORUM, Api.API_VERSIONS, Api.METADATA]
+
+
 def test_without_the_brokers_there_is_no_reading() -> None:
     cluster = StubCluster(silent={(1, Api.METADATA)})
     with pytest.raises(NoAnswerError) as failed:
