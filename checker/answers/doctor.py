@@ -36,7 +36,6 @@ from isrcheck.checker.cluster.cluster import Cluster, Reading, read_clusters
 from isrcheck.checker.cluster.contents import Contents
 from isrcheck.checker.cluster.describe import shows_a_cluster
 from isrcheck.checker.cluster.live.known import add_snapshot
-from isrcheck.checker.cluster.live.security import read_security
 from isrcheck.checker.cluster.live.snapshot import is_snapshot, read_snapshot, save
 from isrcheck.checker.cluster.property_files import read_text
 from isrcheck.checker.cluster.releases import Role
@@ -509,7 +508,9 @@ def _read(options: Options, live: LiveRequest | None = None) -> Reading:
 def _asked(live: LiveRequest, topic: str | None) -> Contents:
     """Read a running cluster, and keep what was read if --save asks for it. Raises UsageError or UndecidedError."""
     try:
-        from isrcheck.checker.cluster.live.reader import Request, read_cluster  # here, for kio may be absent
+        # Here, because kio may be absent, and because importing TLS takes a while.
+        from isrcheck.checker.cluster.live.reader import Request, read_cluster
+        from isrcheck.checker.cluster.live.security import read_security
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] != "kio":
             raise

@@ -138,6 +138,8 @@ class _Reading:
             reassignments_known=moving is not None,
             unknown=(),
         )
+        if self.request.security.login is not None and not self.request.topics:
+            self.unknown.append("topics that the user may not describe: Kafka does not mention them")
         self._compare(snapshot)
         return replace(snapshot, unknown=tuple(self.unknown))
 

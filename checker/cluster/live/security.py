@@ -41,11 +41,6 @@ class Security:
     source: str = ""
     """The client's property file; empty without one."""
 
-    @property
-    def is_authenticated(self) -> bool:
-        """Whether the brokers know who asks, and may therefore hide topics from the client."""
-        return self.login is not None or self.tls is not None
-
 
 def read_security(path: Path | None) -> Security:
     """Return how a client's file (None: no file) says to connect. Raises PropertiesError for a bad or unusable file."""

@@ -224,6 +224,13 @@ def test_without_kio_the_command_says_how_to_install_it(
     )
 
 
+def test_answers_from_files_import_neither_kio_nor_tls() -> None:
+    """Their import would make every answer slower."""
+    code = "import sys, isrcheck.checker.answers.doctor; print({'kio', 'ssl', 'http.server'} & sys.modules.keys())"
+    done = subprocess.run([sys.executable, "-c", code], cwd=PROJECT, capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n"
+
+
 @contextmanager
 def watching(cluster: StubCluster, *words: str) -> Iterator[subprocess.Popen[str]]:
     command = [sys.executable, "-m", "isrcheck", "doctor", "--bootstrap-server", cluster.address, *words]
