@@ -490,7 +490,7 @@ def _read(options: Options, live: LiveRequest | None = None) -> Reading:
     keep an earlier reading of a running cluster. If `live` is given, ask the brokers of a running cluster, too."""
     cluster = options.cluster
     files, described = [], list(cluster.describe)
-    known = None if live is None else _asked(live, cluster.topic_name)
+    known = None if live is None else _asked(live, cluster.topic_names)
     words = [options.model.target, *options.model.rest] if options.form.name == DOCTOR else []
     for role, path in (*cluster.files, *((None, Path(word)) for word in words if word is not None)):
         if role is None and str(path) != "-" and is_snapshot(text := read_text(path)):
@@ -500,12 +500,12 @@ def _read(options: Options, live: LiveRequest | None = None) -> Reading:
             described.append(str(path))
         else:
             files.append((None if role is None else Role(role), path))
-    if cluster.topic_name is not None and not described and known is None:
+    if cluster.topic_names and not described and known is None:
         raise UsageError(TOPIC_NAME_ALONE)
-    return read_clusters(files, cluster.kafka_version, described, cluster.topic_name, cluster.metadata_version, known)
+    return read_clusters(files, cluster.kafka_version, described, cluster.topic_names, cluster.metadata_version, known)
 
 
-def _asked(live: LiveRequest, topic: str | None) -> Contents:
+def _asked(live: LiveRequest, topics: tuple[str, ...]) -> Contents:
     """Read a running cluster, and keep what was read if --save asks for it. Raises UsageError or UndecidedError."""
     try:
         # Here, because kio may be absent, and because importing TLS takes a while.
@@ -515,7 +515,6 @@ def _asked(live: LiveRequest, topic: str | None) -> Contents:
         if (error.name or "").partition(".")[0] != "kio":
             raise
         raise UsageError("--bootstrap-server needs kio, which is not installed: pip install 'isrcheck[wire]'") from None
-    topics = () if topic is None else (topic,)
     snapshot = read_cluster(Request(live.addresses, read_security(live.client), topics, live.timeout))
     if live.save is not None:
         save(snapshot, live.save)

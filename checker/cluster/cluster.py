@@ -105,15 +105,15 @@ def read_clusters(
     files: Sequence[tuple[Role | None, Path]],
     kafka_version: str | None,
     described: Sequence[str] = (),
-    topic: str | None = None,
+    topics: Sequence[str] = (),
     metadata_version: str | None = None,
     known: Contents | None = None,
 ) -> Reading:
     """Read the configuration files of a cluster, each with its role (None: the keys of the file determine the role).
-    `described` are files with the output of `--describe` (- is standard input), `topic` selects one of several topics,
+    `described` are files with the output of `--describe` (- is standard input), `topics` selects some of them,
     `known` is what a running cluster said. Raises PropertiesError if a file cannot be read, or if settings contradict
     each other."""
-    description = read_described(described, topic, known)
+    description = read_described(described, topics, known)
     sections = [file_section(role, path) for role, path in files]
     alike: dict[tuple[tuple[str, str], ...], list[DescribedTopic]] = defaultdict(list)
     for described_topic in description.topics:

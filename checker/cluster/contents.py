@@ -146,17 +146,17 @@ class Described:
     """The rack of each broker whose rack is known, by broker id."""
 
 
-def described(contents: Contents, topic: str | None = None) -> Described:
-    """Sort the contents by topic; select `topic`, if given. Raises PropertiesError if it is not described."""
+def described(contents: Contents, topics: Sequence[str] = ()) -> Described:
+    """Sort the contents by topic; select `topics`, if given. Raises PropertiesError if one of them is not described."""
     partitions: dict[str, list[Partition]] = {name: [] for name in contents.topics}
     for partition in contents.partitions.values():
         partitions[partition.topic].append(partition)
     names = sorted(partitions)
-    if topic is not None:
+    for topic in topics:
         if topic not in partitions:
             there = f"the described topics are {listed(names)}" if names else "no topic is described"
             raise PropertiesError(f"--topic-name {printable(topic)}: there is no such topic; {there}")
-        names = [topic]
+    names = [name for name in names if not topics or name in topics]
     return Described(
         topics=tuple(_topic(contents, name, partitions[name], contents.ignored[name]) for name in names),
         sections=(

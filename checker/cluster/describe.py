@@ -334,8 +334,8 @@ def shows_a_cluster(path: Path) -> bool:
 STANDARD_INPUT = Path("standard input")
 
 
-def read_described(names: Sequence[str], topic: str | None = None, known: Contents | None = None) -> Described:
-    """Read the files `names` (- is standard input), in addition to what is `known`; select `topic`, if given. Raises
+def read_described(names: Sequence[str], topics: Sequence[str] = (), known: Contents | None = None) -> Described:
+    """Read the files `names` (- is standard input), in addition to what is `known`; select `topics`, if given. Raises
     PropertiesError for a bad file."""
     if names.count("-") > 1:
         raise PropertiesError("--describe -: standard input can be read only once; give - once")
@@ -347,4 +347,4 @@ def read_described(names: Sequence[str], topic: str | None = None, known: Conten
             raise PropertiesError(f"--describe -: there is no standard input; {cure}")
         text = decode(sys.stdin.buffer.read(), path) if name == "-" else read_text(path)
         Reader(path, contents).read(LINE_END.split(text))
-    return described(contents, topic) if names or known is not None else Described()
+    return described(contents, topics) if names or known is not None else Described()

@@ -155,7 +155,7 @@ def _refuse_for_cluster(options: Options) -> None:
         raise UsageError(
             f"{options.form.name} is for a cluster, {options.model.target} is a model: give only one of them"
         )
-    if options.cluster.topic_name is not None and not options.cluster.describe:
+    if options.cluster.topic_names and not options.cluster.describe:
         raise UsageError(table.TOPIC_NAME_ALONE)
 
 

@@ -179,6 +179,16 @@ def test_an_older_release_than_the_brokers_is_refused() -> None:
     assert "4.1-IV1" in str(refused.value)
 
 
+def test_several_topics_are_selected() -> None:
+    contents = Contents()
+    add_snapshot(replace(SNAPSHOT, topics=tuple(replace(SNAPSHOT.topics[0], name=name) for name in "abc")), contents)
+    (cluster,) = read_clusters([], None, topics=("c", "a"), known=contents).clusters
+    assert cluster.topics == ("a", "c")
+    with pytest.raises(PropertiesError) as refused:
+        read_clusters([], None, topics=("a", "d"), known=contents)
+    assert str(refused.value) == "--topic-name d: there is no such topic; the described topics are a, b, c"
+
+
 def test_a_topic_that_is_described_twice() -> None:
     contents = Contents()
     add_snapshot(SNAPSHOT, contents)
