@@ -11,12 +11,13 @@ Only without the brokers or the partitions is there no snapshot.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
+from isrcheck.checker.cluster.contents import MOST_LISTED, listed
 from isrcheck.checker.cluster.live.address import Address
 from isrcheck.checker.cluster.live.connection import (
     Api,
@@ -251,18 +252,12 @@ class _Reading:
 
     def _cluster_settings(self) -> tuple[SettingRead, ...] | None:
         try:
-            (result,) = _configs(self.server, BROKER, [""], None)
+            return _settings_of_broker(self.server, "")
         except (ConnectError, NoAnswerError) as error:
             self.unknown.append(f"dynamic settings of the whole cluster: {error}")
             return None
-        except ValueError:
-            return None
-        if result.error_code:
-            self.unknown.append(f"dynamic settings of the whole cluster: {name_of(result.error_code)}")
-            return None
-        return _settings(result)
 
-    def _brokers(self, brokers: Sequence[Any]) -> Iterator[BrokerRead]:
+    def _brokers(self, brokers: Sequence[Any]) -> list[BrokerRead]:
         """Ask every broker for its own settings, several at the same time."""
         reasons: dict[str, list[int]] = {}
         with ThreadPoolExecutor(min(len(brokers), BROKERS_AT_ONCE)) as pool:
@@ -270,10 +265,11 @@ class _Reading:
         for broker, why in found:
             if why:
                 reasons.setdefault(why, []).append(broker.id)
-            yield broker
-        for why, ids in reasons.items():
-            which = ", ".join(map(str, sorted(ids)[:5])) + (f" and {len(ids) - 5} more" if len(ids) > 5 else "")
-            self.unknown.append(f"settings of broker{'s' if len(ids) > 1 else ''} {which}: {why}")
+        lines = [(listed(list(map(str, ids))), why) for why, ids in reasons.items()]
+        self.unknown += [f"settings of broker {which}: {why}" for which, why in lines[:MOST_LISTED]]
+        if others := lines[MOST_LISTED:]:
+            self.unknown.append(f"settings of broker {listed([which for which, _ in others])}: for other reasons")
+        return [broker for broker, _ in found]
 
     def _broker(self, broker: Any) -> tuple[BrokerRead, str]:
         """Return a broker with its settings, and the reason why it has no settings (empty if it has)."""
@@ -282,14 +278,9 @@ class _Reading:
             with self._connected(broker) as connection:
                 newest = {each.name: each.max_version for each in getattr(connection.about, "supported_features", ())}
                 read = replace(read, newest_metadata=newest.get("metadata.version"))
-                (result,) = _configs(connection, BROKER, [str(broker.node_id)], None)
+                return replace(read, settings=_settings_of_broker(connection, str(broker.node_id))), ""
         except (ConnectError, NoAnswerError) as error:
             return read, str(error)
-        except ValueError:
-            return read, f"{broker.host}:{broker.port} describes other resources"
-        if result.error_code:
-            return read, name_of(result.error_code)
-        return replace(read, settings=_settings(result)), ""
 
     # --- the cluster ---
 
@@ -364,6 +355,17 @@ def _configs(connection: Connection, kind: int, names: Sequence[str], keys: Sequ
     answer = connection.ask(Api.DESCRIBE_CONFIGS, resources=resources, **flags)
     results: Sequence[Any] = answer.results
     return results
+
+
+def _settings_of_broker(connection: Connection, name: str) -> tuple[SettingRead, ...]:
+    """Return the settings of a broker, or with an empty name the dynamic defaults of all brokers. Raises ConnectError
+    or NoAnswerError."""
+    results = _configs(connection, BROKER, [name], None)
+    if [each.resource_name for each in results] != [name]:
+        raise NoAnswerError(f"{connection.address} describes other resources")
+    if results[0].error_code:
+        raise NoAnswerError(name_of(results[0].error_code))
+    return _settings(results[0])
 
 
 def _settings(result: Any) -> tuple[SettingRead, ...]:

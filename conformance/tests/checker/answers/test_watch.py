@@ -130,6 +130,7 @@ def test_the_server_of_metrics() -> None:
 # --- the command ---
 
 
+@pytest.mark.sampled
 def test_an_answer_for_a_running_cluster_and_again_from_its_file(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -37,6 +37,7 @@ def problem(address: str, file: Path | None = None, timeout: float = 5.0) -> str
     return str(failed.value)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"])
 @pytest.mark.parametrize("tls", [False, True])
 def test_a_user_is_logged_in(mechanism: str, tls: bool, tmp_path: Path) -> None:

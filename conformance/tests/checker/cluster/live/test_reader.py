@@ -147,7 +147,7 @@ def test_what_a_client_may_not_ask_is_unknown() -> None:
     assert snapshot.unknown == (
         f"reassignments under way: CLUSTER_AUTHORIZATION_FAILED from {cluster.address}",
         "settings of topic orders: CLUSTER_AUTHORIZATION_FAILED",
-        "settings of brokers 1, 2, 3: CLUSTER_AUTHORIZATION_FAILED",
+        "settings of broker 1, 2, 3: CLUSTER_AUTHORIZATION_FAILED",
         "dynamic settings of the whole cluster: CLUSTER_AUTHORIZATION_FAILED",
         "controllers and voters: CLUSTER_AUTHORIZATION_FAILED",
     )
@@ -161,6 +161,17 @@ def test_a_broker_that_does_not_answer_costs_only_its_own_settings() -> None:
     assert snapshot.unknown == (
         f"settings of broker 2: {place}: no answer to DescribeConfigs within 0.2 s; give a longer --timeout",
     )
+
+
+def test_many_brokers_without_answers_are_few_lines() -> None:
+    """The brokers advertise names that the client cannot reach, each another one."""
+    racks: dict[int, str | None] = dict.fromkeys(range(1, 10))
+    cluster = StubCluster(racks=racks, silent={(broker, Api.API_VERSIONS) for broker in range(2, 10)})
+    snapshot = reading(cluster, timeout=0.2)
+    assert [says.partition(": ")[0] for says in snapshot.unknown] == [
+        *(f"settings of broker {broker}" for broker in range(2, 7)),
+        "settings of broker 7, 8, 9",
+    ]
 
 
 def test_a_late_answer_is_not_taken_for_that_of_the_next_request() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from confluent_kafka import Producer
 
 from conformance.tests.wire.serving import TOPIC, Running, running
 from isrcheck.checker.cluster.cluster import Reading, read_clusters
@@ -25,6 +26,7 @@ def clusters_of(snapshot: Snapshot) -> Reading:
     return read_clusters([], None, known=contents)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("protocol", "release", "unknown"),
     [
@@ -79,3 +81,23 @@ def test_a_client_without_permissions() -> None:
         "controllers and voters: CLUSTER_AUTHORIZATION_FAILED",
     ]
     assert [says[: len(start)] for says, start in zip(snapshot.unknown, begins, strict=True)] == begins
+
+
+@pytest.mark.sampled
+def test_librdkafka_s_own_brokers() -> None:
+    """A client of librdkafka can serve a cluster, which answers few APIs: the rest is not known."""
+    client = Producer({"bootstrap.servers": "unused", "test.mock.num.brokers": 2, "log_level": 0})
+    brokers = client.list_topics(timeout=10).brokers
+    client.list_topics("orders", timeout=10)  # creates it
+    address = ",".join(f"{broker.host}:{broker.port}" for broker in brokers.values())
+    snapshot = read_cluster(Request(read_addresses("x", address), Security()))
+    assert [broker.id for broker in snapshot.brokers] == [1, 2]
+    assert [(topic.name, topic.settings) for topic in snapshot.topics] == [("orders", None)]
+    assert {len(each.replicas) for each in snapshot.topics[0].partitions} == {2}
+    assert [says.partition(":")[0] for says in snapshot.unknown] == [
+        "reassignments under way",
+        "settings of topics",
+        "settings of broker 1",
+        "settings of broker 2",
+        "dynamic settings of the whole cluster",
+    ]
