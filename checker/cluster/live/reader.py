@@ -188,7 +188,6 @@ class _Reading:
             if cursor is not None and here <= (cursor["topic_name"], cursor["partition_index"]):
                 raise NoAnswerError(f"{self.server.address} describes the same partitions again and again")
             cursor = {"": "Cursor", "topic_name": here[0], "partition_index": here[1]}
-            wanted = [topic for topic in wanted if topic["name"] >= here[0]]
 
     def _partitions(self, topics: Sequence[Any]) -> dict[str, list[PartitionRead]]:
         found = {}

@@ -151,7 +151,9 @@ def test_zookeeper_shows_in_a_broker_s_settings() -> None:
     )
     features = (FeatureRead("metadata.version", 0),)
     brokers = (broker(1, settings, 14), broker(2, settings, 14))
-    cluster = one(replace(SNAPSHOT, apis=ZOOKEEPER, features=features, quorum=None, brokers=brokers))
+    found = reading(replace(SNAPSHOT, apis=ZOOKEEPER, features=features, quorum=None, brokers=brokers))
+    assert [remark for remark in found.remarks if remark.startswith("not known")] == []
+    (cluster,) = found.clusters
     assert (str(cluster.release), cluster.generation.protocol) == ("3.6", "2.8")
 
 

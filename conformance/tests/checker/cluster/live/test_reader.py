@@ -164,7 +164,7 @@ def test_a_broker_that_does_not_answer_costs_only_its_own_settings() -> None:
 
 
 def test_many_brokers_without_answers_are_few_lines() -> None:
-    """The brokers advertise names that the client cannot reach, each another one."""
+    """The brokers advertise names that the client cannot reach, each a different name."""
     racks: dict[int, str | None] = dict.fromkeys(range(1, 10))
     cluster = StubCluster(racks=racks, silent={(broker, Api.API_VERSIONS) for broker in range(2, 10)})
     snapshot = reading(cluster, timeout=0.2)
@@ -229,6 +229,15 @@ def test_no_secret_is_read() -> None:
     assert snapshot.brokers[0].settings == (SettingRead("num.io.threads", "8", "static"),)
     assert snapshot.topics[0].settings == ()
     assert "hunter2" not in repr(snapshot)
+
+
+def test_a_feature_on_which_the_cluster_has_not_agreed_is_off() -> None:
+    snapshot = reading(StubCluster(finalized={"metadata.version": 27}))
+    assert snapshot.features == (
+        FeatureRead("eligible.leader.replicas.version", 0),
+        FeatureRead("metadata.version", 27),
+        FeatureRead("transaction.version", 0),
+    )
 
 
 def test_the_place_of_a_fact() -> None:
