@@ -41,9 +41,13 @@ from isrcheck.checker.answers.questions import (
 from isrcheck.checker.answers.recorded import Record, Recorded
 from isrcheck.checker.answers.report import answer_lines, as_object, now_of, table_lines
 from isrcheck.checker.cluster.cluster import Cluster, Reading
+from isrcheck.checker.cluster.contents import Contents
 from isrcheck.checker.cluster.formats.registry import read_clusters
+from isrcheck.checker.cluster.live.known import add_snapshot
+from isrcheck.checker.cluster.live.snapshot import save
 from isrcheck.checker.cluster.racks import merged
 from isrcheck.checker.cluster.releases import Role
+from isrcheck.checker.command.forms import LiveRequest, live_request_of
 from isrcheck.checker.command.options import OpenSession, Options
 from isrcheck.checker.command.table import DOCTOR
 from isrcheck.checker.resources.limits import Budget, Limits
@@ -438,25 +442,39 @@ SHOWN = {
 
 def run(options: Options, opening: OpenSession) -> CommandResult:
     """Answer the questions about every distinct configuration in the files. Raises UsageError for bad input."""
+    live = live_request_of(options) if options.form.name == DOCTOR else None
     if events := asked(options.cluster):
         if len(events) > 1:
             raise UsageError(f"{events[1]} does not go with {events[0]}; give one of them")
         if options.own.get("report"):
             raise UsageError(f"--report does not go with {events[0]}; leave one of them out")
-        return foretell(_read(options), options.cluster, details=options.output.details, strict=options.output.strict)
+        reading = _read(options, live)
+        return foretell(reading, options.cluster, details=options.output.details, strict=options.output.strict)
     budget = Budget(options.limits.seconds, 0, opening.began)
     answerer = answerer_of(options, opening, lambda: budget.left)
-    reading = _read(options)
+    if live is not None and live.every is not None:
+        from isrcheck.checker.answers.watch import watch  # here, for only this option needs a server
+
+        watching = Asking(answerer, options.limits, lambda: budget.left)
+
+        def answers_of(reading: Reading) -> list[Answer]:
+            nonlocal budget
+            budget = Budget(options.limits.seconds, 0, time.monotonic())
+            answers = _examined(reading, watching)
+            if watching.is_interrupted:
+                raise KeyboardInterrupt
+            return answers
+
+        with closing(answerer):
+            watch(options, live, lambda: _read(options, live), answers_of)
+    reading = _read(options, live)
     progress = ProgressLine("doctor")
     began = time.monotonic()
     asking = Asking(
         answerer, options.limits, lambda: budget.left, lambda text: progress.tell(text, time.monotonic() - began)
     )
-    answers = []
     with closing(answerer):
-        for done, cluster in enumerate(reading.clusters):
-            asking.part = 1 / (len(reading.clusters) - done)
-            answers.append(examine(cluster, asking))
+        answers = _examined(reading, asking)
     progress.clear()
     now = now_of(reading.clusters)
     if len(answers) == 1:
@@ -491,16 +509,44 @@ def run(options: Options, opening: OpenSession) -> CommandResult:
     )
 
 
-def _read(options: Options) -> Reading:
-    """Read the cluster from the files of the command; a file without a role (broker, ...) is known by its content."""
+def _examined(reading: Reading, asking: Asking) -> list[Answer]:
+    answers = []
+    for done, cluster in enumerate(reading.clusters):
+        asking.part = 1 / (len(reading.clusters) - done)
+        answers.append(examine(cluster, asking))
+    return answers
+
+
+def _read(options: Options, live: LiveRequest | None = None) -> Reading:
+    """Read the cluster from the files of the command; a file without a role (broker, ...) is known by its content. If
+    `live` is given, ask the brokers of a running cluster, too."""
     cluster = options.cluster
     words = [options.model.target, *options.model.rest] if options.form.name == DOCTOR else []
     files = [(None if role is None else Role(role), path) for role, path in cluster.files]
     files += [(None, Path(word)) for word in words if word is not None]
-    versions = cluster.topic_name, cluster.metadata_version
-    reading = read_clusters(files, cluster.kafka_version, cluster.describe, *versions)
+    known = None if live is None else _asked(live, cluster.topic_names)
+    names = cluster.topic_names, cluster.metadata_version, known
+    reading = read_clusters(files, cluster.kafka_version, cluster.describe, *names)
     given = ((broker, rack, f"--rack {rack}={broker}") for rack, brokers in cluster.racks for broker in brokers)
     return replace(reading, racks=merged(reading.racks, given))
+
+
+def _asked(live: LiveRequest, topics: tuple[str, ...]) -> Contents:
+    """Read a running cluster, and keep what was read if --save asks for it. Raises UsageError or UndecidedError."""
+    try:
+        # Here, because kio may be absent, and because importing TLS takes a while.
+        from isrcheck.checker.cluster.live.reader import Request, read_cluster
+        from isrcheck.checker.cluster.live.security import read_security
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != "kio":
+            raise
+        raise UsageError("--bootstrap-server needs kio, which is not installed: pip install 'isrcheck[wire]'") from None
+    snapshot = read_cluster(Request(live.addresses, read_security(live.client), topics, live.timeout))
+    if live.save is not None:
+        save(snapshot, live.save)
+    contents = Contents()
+    add_snapshot(snapshot, contents)
+    return contents
 
 
 def _traces(options: Options, answers: Sequence[Answer]) -> tuple[dict[Path, str], str]:

@@ -48,7 +48,7 @@ class Partition:
     """The preferred leader first."""
     isr: tuple[int, ...]
     place: str
-    """The line that describes it, as FILE:LINE."""
+    """The line that describes it, as FILE:LINE; or the broker and the API, as HOST:PORT, API."""
     elr: tuple[int, ...] = ()
     """The eligible leader replicas. This field and the next are also empty if the tool does not show them."""
     last_known_elr: tuple[int, ...] = ()
@@ -95,6 +95,8 @@ class Contents:
     """For each topic the place of the line with its id."""
     supported: list[tuple[Version, str]] = field(default_factory=list)
     """The newest versions of metadata that brokers can read, with their places."""
+    evidence: list[Evidence] = field(default_factory=list)
+    """What running brokers show of their release; it counts in place of what outputs of tools show."""
     elr_fields: list[str] = field(default_factory=list)
     """The places of lines with a field of eligible leader replicas."""
     known_elrs: list[str] = field(default_factory=list)
@@ -179,17 +181,17 @@ class Described:
     active_controller: int | None = None
 
 
-def described(contents: Contents, topic: str | None = None) -> Described:
-    """Sort the contents by topic; select `topic`, if given. Raises PropertiesError if it is not described."""
+def described(contents: Contents, topics: Sequence[str] = ()) -> Described:
+    """Sort the contents by topic; select `topics`, if given. Raises PropertiesError if one of them is not described."""
     partitions: dict[str, list[Partition]] = {name: [] for name in contents.topics}
     for partition in contents.partitions.values():
         partitions[partition.topic].append(partition)
     names = sorted(partitions)
-    if topic is not None:
+    for topic in topics:
         if topic not in partitions:
             there = f"the described topics are {listed(names)}" if names else f"no topic is described; {_DESCRIBE}"
             raise PropertiesError(f"--topic-name {printable(topic)}: there is no such topic; {there}")
-        names = [topic]
+    names = [name for name in names if not topics or name in topics]
     return Described(
         topics=tuple(_topic(contents, name, partitions[name], contents.ignored[name]) for name in names),
         sections=(
@@ -250,8 +252,7 @@ def _topic(
 
 
 def _factor(count: int, place: str) -> Property:
-    path, _, line = place.rpartition(":")
-    return Property("replication.factor", str(count), Path(path), int(line))
+    return Property("replication.factor", str(count), Path(place), 0)
 
 
 def _remarks(contents: Contents, topics: Mapping[str, Sequence[Partition]]) -> Iterator[str]:
@@ -311,6 +312,9 @@ def _evidence(contents: Contents) -> Iterator[Evidence]:
     """Yield what the outputs show of the brokers' release: versions in kafka-features, or fields in kafka-topics.
     kafka-topics prints TopicId since 2.8 and Elr since 3.8; the newest field counts. Elr is N/A if topics are described
     by id, or if the broker sent no ELRs: only KRaft brokers (all since 4.0) send ELRs (DescribeTopicPartitions)."""
+    if contents.evidence:
+        yield from (*contents.evidence, *contents.signs)
+        return
     for version, place in contents.supported:
         shown = f"supports metadata.version {version} ({place})"
         yield Evidence(shown, version.release_name, mode=Mode.KRAFT, newest=version.release_name, tool="kafka-features")

@@ -48,13 +48,14 @@ class Property:
     value: str
     path: Path
     line: int
+    """The line; 0 if `path` is the whole place, as that of an answer of a running broker."""
     written: str = ""
     """The setting as its file has it, if another client's name or value is translated: request.required.acks=-1."""
 
     @property
     def place(self) -> str:
         """The place of the property, as FILE:LINE."""
-        return f"{self.path}:{self.line}"
+        return f"{self.path}:{self.line}" if self.line else str(self.path)
 
 
 def read_properties(path: Path) -> list[Property]:

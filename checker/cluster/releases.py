@@ -160,6 +160,19 @@ def version_of_metadata(text: str) -> Version:
     return version
 
 
+def metadata_version_of(level: int) -> str | None:
+    """Return the metadata.version of a level of the feature, as 4.1-IV0 for 26; None for a level that is not known. The
+    levels count all versions since 3.0-IV1, which has level 1 (MetadataVersion)."""
+    first = (3, 0)
+    texts = [
+        f"{_name(numbers)}-IV{internal}"
+        for numbers, last in _LAST_INTERNAL_VERSION.items()
+        if numbers >= first
+        for internal in range(1 if numbers == first else 0, (last or 0) + 1)
+    ]
+    return texts[level - 1] if 1 <= level <= len(texts) else None
+
+
 def _complete(text: str) -> Version:
     """Parse a version that names a whole release (0.10.2, not 0.10); without -IV, use its last internal version."""
     version = version_of_binaries(text)

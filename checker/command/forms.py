@@ -9,10 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from isrcheck.checker.cluster.live.address import Address, read_addresses, read_listener
 from isrcheck.checker.command import table
 from isrcheck.checker.command.options import EVERYTHING_ELSE, Form, Options
 from isrcheck.checker.resources.limits import MOST_THREADS_FOR_A_CLUSTER, SECONDS_FOR_A_CLUSTER
-from isrcheck.commands.declarations import Option, alike, count, folder, path, whole_number
+from isrcheck.commands.declarations import Option, alike, count, folder, path, seconds, whole_number
 from isrcheck.models.messages import UsageError
 
 # -------------------------------------------------------------------------- one model, the matrix, comparisons, mutants
@@ -154,7 +155,7 @@ def _refuse_for_cluster(options: Options) -> None:
         raise UsageError(
             f"{options.form.name} is for a cluster, {options.model.target} is a model: give only one of them"
         )
-    if options.cluster.topic_name is not None and not options.cluster.describe:
+    if options.cluster.topic_names and not options.cluster.describe:
         raise UsageError(table.TOPIC_NAME_ALONE)
 
 
@@ -164,16 +165,95 @@ def _refuse_for_doctor(options: Options) -> None:
             name, close = word.partition("=")[0], alike(word, options.model.reserved)
             cure = f"; did you mean {close}?" if close is not None else "; see isrcheck doctor --help"
             raise UsageError(f"{name} is no option of doctor{cure}")
-    if options.model.target is None and not options.cluster.files and not options.cluster.describe:
+    live = live_request_of(options)
+    if live is None and options.model.target is None and not options.cluster.files and not options.cluster.describe:
         raise UsageError("doctor needs a file, as in: isrcheck doctor server.properties topics.txt")
     alerts: Path | None = options.own["alerts"]
     if alerts is not None:
         refuse_existing(alerts, force=options.own["force"], option="--alerts")
-    elif options.own["force"]:
-        raise UsageError("--force has no effect without --alerts FILE; leave --force out")
+    if options.own["force"] and alerts is None and (live is None or live.save is None):
+        raise UsageError("--force has no effect without --alerts FILE or --save FILE; leave --force out")
 
 
 DOCTOR_WITH_ALERTS = "isrcheck doctor server.properties topics.txt --alerts alerts.yml"
+
+
+@dataclass(frozen=True)
+class LiveRequest:
+    """The options for a running cluster: which brokers to ask, as which client, and what to do with the answers."""
+
+    addresses: tuple[Address, ...]
+    client: Path | None
+    """The client's property file, with the settings of TLS and SASL."""
+    timeout: float
+    """The longest wait in seconds for each answer."""
+    save: Path | None
+    """The file in which the reading is kept."""
+    every: float | None
+    """After how many seconds the cluster is read again; None: it is read once."""
+    metrics: Address | None
+    """The address on which the results are served to Prometheus."""
+
+
+_OF_LIVE = ("command_config", "timeout", "save", "watch", "metrics_port")
+"""The values of the options that need --bootstrap-server."""
+
+MOST_SECONDS_FOR_AN_ANSWER = 10.0
+SECONDS_BETWEEN_READINGS = 30.0
+
+
+def live_request_of(options: Options) -> LiveRequest | None:
+    """Return the options for a running cluster as a request; None without them. Raises UsageError if they conflict."""
+    own = options.own
+    if own["bootstrap_server"] is None:
+        for name in _OF_LIVE:
+            if own[name] is not None:
+                raise UsageError(f"--{name.replace('_', '-')} goes with --bootstrap-server HOST:PORT; add that option")
+        return None
+    save: Path | None = own["save"]
+    if save is not None:
+        refuse_existing(save, force=own["force"], option="--save")
+    every = own["watch"] or (None if own["metrics_port"] is None else SECONDS_BETWEEN_READINGS)
+    if every is not None:
+        for option, value in (("--save", save), ("--report", own.get("report")), ("--details", options.output.details)):
+            if value:
+                raise UsageError(f"{option} goes with a single reading; leave out {option}, --watch and --metrics-port")
+    return LiveRequest(
+        own["bootstrap_server"],
+        own["command_config"],
+        own["timeout"] or MOST_SECONDS_FOR_AN_ANSWER,
+        save,
+        every,
+        own["metrics_port"],
+    )
+
+
+_LIVE = "a running cluster"
+
+_LIVE_OPTIONS = (
+    Option(
+        "--bootstrap-server HOST:PORT",
+        "ask the brokers of a running cluster; several addresses are separated by commas",
+        read_addresses,
+        group=_LIVE,
+    ),
+    Option("--command-config FILE", "a client's property file: security.protocol, ssl.*, sasl.*", path, group=_LIVE),
+    Option(
+        "--timeout SECONDS",
+        f"the longest wait for each answer of a broker (default: {MOST_SECONDS_FOR_AN_ANSWER:g})",
+        seconds,
+        group=_LIVE,
+    ),
+    Option("--save FILE", "keep what was read in FILE; isrcheck doctor FILE gives the answer again", path, group=_LIVE),
+    Option("--watch SECONDS", "read the cluster again and again, until Ctrl-C", seconds, group=_LIVE),
+    Option(
+        "--metrics-port PORT",
+        "watch, and serve the results to Prometheus on this port of this machine, or on HOST:PORT",
+        read_listener,
+        group=_LIVE,
+    ),
+)
+
 
 _CONFIG = Form(
     name=table.CONFIG,
@@ -205,17 +285,20 @@ _DOCTOR = replace(
     name=table.DOCTOR,
     word=table.DOCTOR,
     usage={
-        "isrcheck doctor FILE [FILE ...]": "can this cluster lose a record, and what to change? (files of both kinds)"
+        "isrcheck doctor FILE [FILE ...]": "can this cluster lose a record, and what to change? (files of both kinds)",
+        "isrcheck doctor --bootstrap-server HOST:PORT [FILE ...]": "the same for a running cluster, which is only read",
     },
     examples=(
         "check doctor server.properties topic.properties producer.properties --kafka-version 3.9",
         "check doctor topics.txt server.properties --topic-name orders",
         "check doctor topics.txt --fail-on can-lose,defects,unknown",
+        "check doctor --bootstrap-server broker1:9092 --command-config client.properties --save cluster.json",
     ),
     as_in="isrcheck doctor server.properties",
     own=(
         Option("--alerts FILE", "doctor: write Prometheus alerting rules for what was found to FILE", path),
-        Option("--force", "doctor: replace the FILE of --alerts if it exists"),
+        Option("--force", "doctor: replace the FILE of --alerts or --save if it exists"),
+        *_LIVE_OPTIONS,
     ),
     goes_with=f"{{option}} goes with doctor, as in: {DOCTOR_WITH_ALERTS}",
     files="files that configure or describe the cluster (docs/your_cluster.md lists them); - is standard input",

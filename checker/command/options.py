@@ -168,8 +168,8 @@ class ClusterOptions:
     """The properties files, each with the role of its reader, such as broker (None for `--config`)."""
     describe: tuple[str, ...]
     """Files with the output of Kafka's tools."""
-    topic_name: str | None
-    """The topic in question."""
+    topic_names: tuple[str, ...]
+    """The topics in question; empty: all."""
     kafka_version: str | None
     """The release of the brokers."""
     metadata_version: str | None

@@ -238,7 +238,9 @@ OPTIONS = (
     ),
     Option(
         "--topic-name NAME",
-        "the topic to check, if --describe shows several",
+        "a topic to check, if --describe or a running cluster shows several",
+        is_repeated=True,
+        destination="topic_names",
         only=Only(OF_A_CLUSTER, TOPIC_NAME_ALONE),
     ),
     Option(

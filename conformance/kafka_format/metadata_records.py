@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, cast
 
-from isrcheck.conformance.kafka_format.cursor import Cursor, MalformedError
+from isrcheck.checker.cluster.live.cursor import Cursor, MalformedError
 
 FRAME_VERSION = 1
 """The version of the frame around each message: frame version, number of the message, version of the message."""

@@ -16,8 +16,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from isrcheck.checker.cluster.live.cursor import MalformedError
 from isrcheck.conformance.follow.format.ndjson import objects_of
-from isrcheck.conformance.kafka_format.cursor import MalformedError
 from isrcheck.conformance.kafka_format.log_folder import FileError, names_in, opened
 from isrcheck.conformance.kafka_format.metadata_records import record_of
 from isrcheck.conformance.kafka_format.record_batches import (

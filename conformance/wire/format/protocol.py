@@ -22,10 +22,10 @@ from kio.schema.errors import ErrorCode
 from kio.serial import entity_writer
 from kio.static.constants import EntityType
 
+from isrcheck.checker.cluster.live.cursor import Cursor, MalformedError
+from isrcheck.checker.cluster.live.reading import read
 from isrcheck.conformance.cluster.configuration.protocol import GENERATIONS
 from isrcheck.conformance.cluster.network.messages import Errors
-from isrcheck.conformance.kafka_format.cursor import Cursor, MalformedError
-from isrcheck.conformance.wire.format.reading import read
 
 NO_THROTTLE = timedelta(0)
 

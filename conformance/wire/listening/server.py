@@ -13,7 +13,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, TypeVar
 
-from isrcheck.conformance.kafka_format.cursor import MalformedError
+from isrcheck.checker.cluster.live.cursor import MalformedError
 from isrcheck.conformance.wire.driving.backend import Backend, Disconnected, Groups, Membership
 from isrcheck.conformance.wire.driving.events import LOOPBACK, PortError
 from isrcheck.conformance.wire.format.protocol import Api, Request, decode, encode, versions_of

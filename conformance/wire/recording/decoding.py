@@ -20,7 +20,8 @@ from typing import Any
 from kio.index import UnknownAPIKey, UnknownEntity, load_request_schema, load_response_schema
 from kio.schema.errors import ErrorCode
 
-from isrcheck.conformance.kafka_format.cursor import Cursor, MalformedError
+from isrcheck.checker.cluster.live.cursor import Cursor, MalformedError
+from isrcheck.checker.cluster.live.reading import read
 from isrcheck.conformance.kafka_format.record_batches import (
     HEADER,
     LENGTH_FROM,
@@ -30,7 +31,6 @@ from isrcheck.conformance.kafka_format.record_batches import (
     MalformedRecordsError,
     records_of,
 )
-from isrcheck.conformance.wire.format.reading import read
 from isrcheck.conformance.wire.recording.frames import NAMES
 
 MOST_BYTES = 16 << 20

@@ -29,6 +29,9 @@ MOST_PARTITIONS = 2_000
 """max.request.partition.size.limit: the most partitions in an answer to DescribeTopicPartitions."""
 
 METADATA_TOPIC = "__cluster_metadata"
+FIRST_WITH_NODES = 2
+"""The first version of DescribeQuorum whose response names the addresses of voters (KIP-853)."""
+
 QUORUM_EPOCH = 1
 """The leader epoch of the quorum, whose leader never changes."""
 
@@ -232,12 +235,13 @@ async def describe_quorum(backend: Backend, broker: int, request: Request) -> An
         )
         for topic in request.body.topics
     )
+    has_nodes = not denied and request.version >= FIRST_WITH_NODES
     return request.make(
         "DescribeQuorumResponse",
         error_code=code,
         error_message=None,
         topics=() if denied else topics,
-        nodes=() if denied else tuple(request.make("Node", node_id=each, listeners=()) for each in CONTROLLERS),
+        nodes=tuple(request.make("Node", node_id=each, listeners=()) for each in (CONTROLLERS if has_nodes else ())),
     )
 
 

@@ -48,7 +48,7 @@ def read_all(*texts: str, version: str | None = "2.1", topic: str | None = None,
     if broker:
         Path("server.properties").write_text(broker, encoding="utf-8")
         files.append((Role.BROKER, Path("server.properties")))
-    return read_clusters(files, version, names, topic)
+    return read_clusters(files, version, names, () if topic is None else (topic,))
 
 
 def complaint(*texts: str, version: str | None = "2.1", topic: str | None = None, broker: str = "") -> str:

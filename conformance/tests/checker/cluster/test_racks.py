@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from isrcheck.checker.cluster.describe import shows_a_cluster
 
-from isrcheck.checker.cluster.cluster import read_clusters
+from isrcheck.checker.cluster.formats.describe import KAFKA_TOOLS
+from isrcheck.checker.cluster.formats.format import Part
+from isrcheck.checker.cluster.formats.registry import format_of, read_clusters
 from isrcheck.checker.cluster.property_files import PropertiesError
 from isrcheck.checker.cluster.releases import Role
 
@@ -69,7 +70,5 @@ def test_contradictory_racks(racks):
     assert str(refusal.value) == f"{place}; keep the place that is right"
 
 
-def test_the_output_is_recognised(tmp_path):
-    path = tmp_path / "nodes.txt"
-    path.write_text(TO_3_9, encoding="utf-8")
-    assert shows_a_cluster(path)
+def test_the_output_is_recognised():
+    assert format_of(Part(Path("nodes.txt"), TO_3_9)) is KAFKA_TOOLS

@@ -16,7 +16,7 @@ from dataclasses import MISSING, fields
 from functools import cache, partial
 from typing import Any, get_args, get_origin, get_type_hints
 
-from isrcheck.conformance.kafka_format.cursor import Cursor, MalformedError
+from isrcheck.checker.cluster.live.cursor import Cursor, MalformedError
 
 INTEGERS = {
     "int8": ">b",

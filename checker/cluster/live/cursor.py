@@ -33,6 +33,10 @@ class Cursor:
         self._at += count
         return self._data[self._at - count : self._at]
 
+    def peek(self, count: int) -> bytes:
+        """The next bytes, which stay unread."""
+        return self._data[self._at : self._at + count]
+
     def integer(self, form: str) -> int:
         """The next integer, in a format of `struct`."""
         (value,) = struct.unpack(form, self.take(struct.calcsize(form)))

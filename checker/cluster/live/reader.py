@@ -1,0 +1,377 @@
+"""Reads a running cluster into a `Snapshot`. Every request only describes: nothing is written to the cluster.
+
+One broker, the first of the given addresses that answers, says almost everything: brokers and racks (Metadata),
+partitions with their eligible leader replicas (DescribeTopicPartitions, since 3.8; before, Metadata), settings of
+topics and of the whole cluster (DescribeConfigs), features (ApiVersions), the quorum (DescribeQuorum). The controller
+is asked for reassignments. Each broker says its own settings, because no other broker knows them all.
+
+A part that a broker does not say, for lack of time, of permission or of the API, becomes a line of `Snapshot.unknown`.
+Only without the brokers or the partitions is there no snapshot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from isrcheck.checker.cluster.contents import MOST_LISTED, listed
+from isrcheck.checker.cluster.live.address import Address
+from isrcheck.checker.cluster.live.connection import (
+    Api,
+    ConnectError,
+    Connection,
+    LacksApiError,
+    NoAnswerError,
+    milliseconds,
+    name_of,
+)
+from isrcheck.checker.cluster.live.security import Security
+from isrcheck.checker.cluster.live.snapshot import (
+    BrokerRead,
+    FeatureRead,
+    PartitionRead,
+    QuorumRead,
+    SettingRead,
+    Snapshot,
+    TopicRead,
+)
+from isrcheck.checker.cluster.property_files import PropertiesError, printable, shown
+from isrcheck.commands.exit_codes import UndecidedError
+from isrcheck.models.messages import UsageError
+
+TOPIC, BROKER = 2, 4
+"""Kafka's numbers for kinds of resources with settings (ConfigResource.Type)."""
+
+TOPIC_KEYS = (
+    "cleanup.policy",
+    "flush.messages",
+    "flush.ms",
+    "message.format.version",
+    "min.insync.replicas",
+    "remote.storage.enable",
+    "unclean.leader.election.enable",
+)
+"""The settings of topics that matter for replication; the others are not asked for."""
+
+SOURCES = {1: "topic", 2: "broker", 3: "cluster", 4: "static", 5: "default"}
+"""Where a setting is set, by the numbers of DescribeConfigs (ConfigSource)."""
+UNKNOWN_SOURCE = "unknown"
+
+TOPICS_AT_ONCE, PARTITIONS_AT_ONCE, BROKERS_AT_ONCE = 500, 2000, 16
+NO_LEADER = -1
+UNKNOWN_TOPIC = 3
+METADATA_TOPIC = "__cluster_metadata"
+
+
+@dataclass(frozen=True)
+class Request:
+    """What to read: from which brokers, with which security, which topics, and how long to wait for each answer."""
+
+    addresses: tuple[Address, ...]
+    security: Security
+    topics: tuple[str, ...] = ()
+    """The topics to read; empty: all."""
+    timeout: float = 10.0
+    """The longest wait in seconds for a connection, and for each answer."""
+
+
+def read_cluster(request: Request) -> Snapshot:
+    """Read a cluster. Raises ConnectError, NoAnswerError or PropertiesError if there is no snapshot."""
+    with _first_that_answers(request) as server:
+        return _Reading(request, server).read()
+
+
+def _first_that_answers(request: Request) -> Connection:
+    problems: list[UsageError | UndecidedError] = []
+    for address in request.addresses:
+        try:
+            return Connection(address, request.security, request.timeout)
+        except (ConnectError, NoAnswerError) as error:
+            problems.append(error)
+    raise problems[0]
+
+
+class _Reading:
+    """One reading of a cluster over a connection to one of its brokers."""
+
+    def __init__(self, request: Request, server: Connection) -> None:
+        self.request = request
+        self.server = server
+        self.unknown: list[str] = []
+
+    def read(self) -> Snapshot:
+        read_at = datetime.now(UTC).isoformat(timespec="seconds")
+        metadata = self._metadata(())
+        brokers = {each.node_id: each for each in metadata.brokers}
+        if not brokers:
+            raise NoAnswerError(f"{self.server.address} knows no broker that is up; ask another broker")
+        topics, partitions_from = self._topics()
+        moving = self._reassignments(brokers.get(metadata.controller_id))
+        settings = self._topic_settings(list(topics))
+        with_settings = self._brokers(list(brokers.values()))
+        snapshot = Snapshot(
+            server=str(self.server.address),
+            read_at=read_at,
+            cluster_id=getattr(metadata, "cluster_id", None),
+            controller=None if metadata.controller_id < 0 else metadata.controller_id,
+            brokers=tuple(sorted(with_settings, key=lambda broker: broker.id)),
+            cluster_settings=self._cluster_settings(),
+            features=self._features(),
+            quorum=self._quorum(),
+            apis=tuple(sorted(self.server.versions)),
+            topics=tuple(
+                TopicRead(
+                    name,
+                    tuple(
+                        replace(each, adding=moved[0], removing=moved[1])
+                        if (moved := (moving or {}).get((name, each.number)))
+                        else each
+                        for each in sorted(topics[name], key=lambda each: each.number)
+                    ),
+                    settings.get(name),
+                )
+                for name in sorted(topics)
+            ),
+            partitions_from=partitions_from.title,
+            reassignments_known=moving is not None,
+            unknown=(),
+        )
+        if self.request.security.login is not None and not self.request.topics:
+            self.unknown.append("topics that the user may not describe: Kafka does not mention them")
+        self._compare(snapshot)
+        return replace(snapshot, unknown=tuple(self.unknown))
+
+    # --- brokers and partitions ---
+
+    def _metadata(self, topics: Sequence[str] | None) -> Any:
+        """Ask for the brokers and these topics (None: all)."""
+        named = (
+            None
+            if topics is None
+            else [{"": "MetadataRequestTopic", "name": name, "topic_id": None} for name in topics]
+        )
+        flags = {"include_cluster_authorized_operations": False, "include_topic_authorized_operations": False}
+        return self.server.ask(Api.METADATA, topics=named, allow_auto_topic_creation=False, **flags)
+
+    def _topics(self) -> tuple[dict[str, list[PartitionRead]], Api]:
+        """Return the partitions of each topic, and the API that described them."""
+        if self.server.has(Api.DESCRIBE_TOPIC_PARTITIONS):
+            try:
+                return self._described(), Api.DESCRIBE_TOPIC_PARTITIONS
+            except (ConnectError, NoAnswerError) as error:
+                self.unknown.append(f"the eligible leader replicas: {error}")
+        elif self.server.has(Api.DESCRIBE_QUORUM):
+            self.unknown.append(f"eligible leader replicas: {_lacks(self.server, Api.DESCRIBE_TOPIC_PARTITIONS)}")
+        answer = self._metadata(self.request.topics or None)
+        return self._partitions(answer.topics), Api.METADATA
+
+    def _described(self) -> dict[str, list[PartitionRead]]:
+        wanted = [{"": "TopicRequest", "name": name} for name in sorted(self.request.topics)]
+        found: dict[str, list[PartitionRead]] = {}
+        cursor = None
+        while True:
+            answer = self.server.ask(
+                Api.DESCRIBE_TOPIC_PARTITIONS,
+                topics=wanted,
+                response_partition_limit=PARTITIONS_AT_ONCE,
+                cursor=cursor,
+            )
+            for name, partitions in self._partitions(answer.topics).items():
+                found.setdefault(name, []).extend(partitions)
+            following = answer.next_cursor
+            if following is None:
+                return found
+            here = following.topic_name, following.partition_index
+            if cursor is not None and here <= (cursor["topic_name"], cursor["partition_index"]):
+                raise NoAnswerError(f"{self.server.address} describes the same partitions again and again")
+            cursor = {"": "Cursor", "topic_name": here[0], "partition_index": here[1]}
+
+    def _partitions(self, topics: Sequence[Any]) -> dict[str, list[PartitionRead]]:
+        found = {}
+        for topic in topics:
+            if topic.error_code == UNKNOWN_TOPIC and topic.name in self.request.topics:
+                raise PropertiesError(
+                    f"--topic-name {printable(topic.name)}: there is no such topic at {self.server.address}"
+                )
+            if topic.error_code:
+                self.unknown.append(f"topic {printable(topic.name or '')}: {name_of(topic.error_code)}")
+                continue
+            found[topic.name] = [_partition(each) for each in topic.partitions]
+        return found
+
+    def _reassignments(
+        self, controller: Any | None
+    ) -> dict[tuple[str, int], tuple[tuple[int, ...], tuple[int, ...]]] | None:
+        """Return the added and removed replicas of each partition under reassignment; None if they are unknown."""
+        what = "reassignments under way"
+        api = Api.LIST_PARTITION_REASSIGNMENTS
+        try:
+            if not self.server.has(api):
+                raise LacksApiError(_lacks(self.server, api))
+            if controller is None:
+                raise NoAnswerError("no controller is known")
+            with self._connected(controller) as connection:
+                answer = connection.ask(api, timeout=milliseconds(self.request.timeout), topics=None)
+            if answer.error_code:
+                raise NoAnswerError(f"{name_of(answer.error_code)} from {connection.address}")
+        except (ConnectError, NoAnswerError) as error:
+            self.unknown.append(f"{what}: {error}")
+            return None
+        return {
+            (topic.name, each.partition_index): (tuple(each.adding_replicas), tuple(each.removing_replicas))
+            for topic in answer.topics
+            for each in topic.partitions
+        }
+
+    def _connected(self, broker: Any) -> Connection:
+        return Connection(Address(broker.host, broker.port), self.request.security, self.request.timeout)
+
+    # --- settings ---
+
+    def _topic_settings(self, names: Sequence[str]) -> dict[str, tuple[SettingRead, ...]]:
+        found: dict[str, tuple[SettingRead, ...]] = {}
+        failed: dict[str, list[str]] = {}
+        try:
+            for start in range(0, len(names), TOPICS_AT_ONCE):
+                some = names[start : start + TOPICS_AT_ONCE]
+                for result in _configs(self.server, TOPIC, some, TOPIC_KEYS):
+                    if result.error_code:
+                        failed.setdefault(name_of(result.error_code), []).append(result.resource_name)
+                    else:
+                        found[result.resource_name] = _settings(result)
+        except (ConnectError, NoAnswerError) as error:
+            self.unknown.append(f"settings of topics: {error}")
+        for reason, topics in failed.items():
+            which = f"topic {printable(topics[0])}" if len(topics) == 1 else f"{len(topics):,} topics"
+            self.unknown.append(f"settings of {which}: {reason}")
+        return found
+
+    def _cluster_settings(self) -> tuple[SettingRead, ...] | None:
+        try:
+            return _settings_of_broker(self.server, "")
+        except (ConnectError, NoAnswerError) as error:
+            self.unknown.append(f"dynamic settings of the whole cluster: {error}")
+            return None
+
+    def _brokers(self, brokers: Sequence[Any]) -> list[BrokerRead]:
+        """Ask every broker for its own settings, several at the same time."""
+        reasons: dict[str, list[int]] = {}
+        with ThreadPoolExecutor(min(len(brokers), BROKERS_AT_ONCE)) as pool:
+            found = list(pool.map(self._broker, brokers))
+        for broker, why in found:
+            if why:
+                reasons.setdefault(why, []).append(broker.id)
+        lines = [(listed(list(map(str, ids))), why) for why, ids in reasons.items()]
+        self.unknown += [f"settings of broker {which}: {why}" for which, why in lines[:MOST_LISTED]]
+        if others := lines[MOST_LISTED:]:
+            self.unknown.append(f"settings of broker {listed([which for which, _ in others])}: for other reasons")
+        return [broker for broker, _ in found]
+
+    def _broker(self, broker: Any) -> tuple[BrokerRead, str]:
+        """Return a broker with its settings, and the reason why it has no settings (empty if it has)."""
+        read = BrokerRead(broker.node_id, broker.host, broker.port, getattr(broker, "rack", None), None)
+        try:
+            with self._connected(broker) as connection:
+                newest = {each.name: each.max_version for each in getattr(connection.about, "supported_features", ())}
+                read = replace(read, newest_metadata=newest.get("metadata.version"))
+                return replace(read, settings=_settings_of_broker(connection, str(broker.node_id))), ""
+        except (ConnectError, NoAnswerError) as error:
+            return read, str(error)
+
+    # --- the cluster ---
+
+    def _features(self) -> tuple[FeatureRead, ...]:
+        """Return the features that the broker supports, with the levels on which the cluster has agreed."""
+        about = self.server.about
+        levels = {each.name: each.max_version_level for each in getattr(about, "finalized_features", ())}
+        is_known = getattr(about, "finalized_features_epoch", -1) >= 0
+        names = sorted({*levels, *(each.name for each in getattr(about, "supported_features", ()))})
+        return tuple(FeatureRead(name, levels.get(name, 0 if is_known else None)) for name in names)
+
+    def _quorum(self) -> QuorumRead | None:
+        if not self.server.has(Api.DESCRIBE_QUORUM):
+            return None
+        partition = {"": "PartitionData", "partition_index": 0}
+        topic = {"": "TopicData", "topic_name": METADATA_TOPIC, "partitions": [partition]}
+        try:
+            answer = self.server.ask(Api.DESCRIBE_QUORUM, topics=[topic])
+            states = [each for told in answer.topics for each in told.partitions]
+            code = answer.error_code or next((each.error_code for each in states), 0)
+            if code or not states:
+                raise NoAnswerError(name_of(code) if code else f"{self.server.address} says nothing about it")
+        except (ConnectError, NoAnswerError) as error:
+            self.unknown.append(f"controllers and voters: {error}")
+            return None
+        (state,) = states[:1]
+        ends = {voter.replica_id: voter.log_end_offset for voter in state.current_voters}
+        return QuorumRead(
+            None if state.leader_id < 0 else state.leader_id,
+            tuple(sorted(ends)),
+            tuple(sorted(each.replica_id for each in state.observers)),
+            tuple(sorted(voter for voter, end in ends.items() if end < ends.get(state.leader_id, end))),
+        )
+
+    def _compare(self, snapshot: Snapshot) -> None:
+        """Ask for the brokers again, and report those that came or went during the reading."""
+        try:
+            now = {each.node_id for each in self._metadata(()).brokers}
+        except (ConnectError, NoAnswerError) as error:
+            self.unknown.append(f"whether the cluster changed while it was read: {error}")
+            return
+        before = {broker.id for broker in snapshot.brokers}
+        for what, changed in (("stopped", before - now), ("came up", now - before)):
+            if changed:
+                which = ", ".join(map(str, sorted(changed)))
+                self.unknown.append(f"the cluster changed while it was read: broker {which} {what}; read it again")
+
+
+def _lacks(server: Connection, api: Api) -> str:
+    return f"{server.address} does not answer {api.title}, as it is too old for it, or has ZooKeeper"
+
+
+def _partition(each: Any) -> PartitionRead:
+    elr, last_known = getattr(each, "eligible_leader_replicas", None), getattr(each, "last_known_elr", None)
+    return PartitionRead(
+        each.partition_index,
+        None if each.leader_id == NO_LEADER else each.leader_id,
+        tuple(each.replica_nodes),
+        tuple(each.isr_nodes),
+        None if elr is None else tuple(elr),
+        None if last_known is None else tuple(last_known),
+        tuple(getattr(each, "offline_replicas", ())),
+    )
+
+
+def _configs(connection: Connection, kind: int, names: Sequence[str], keys: Sequence[str] | None) -> Sequence[Any]:
+    resources = [
+        {"": "DescribeConfigsResource", "resource_type": kind, "resource_name": name, "configuration_keys": keys}
+        for name in names
+    ]
+    flags: Mapping[str, bool] = {"include_synonyms": False, "include_documentation": False}
+    answer = connection.ask(Api.DESCRIBE_CONFIGS, resources=resources, **flags)
+    results: Sequence[Any] = answer.results
+    return results
+
+
+def _settings_of_broker(connection: Connection, name: str) -> tuple[SettingRead, ...]:
+    """Return the settings of a broker, or with an empty name the dynamic defaults of all brokers. Raises ConnectError
+    or NoAnswerError."""
+    results = _configs(connection, BROKER, [name], None)
+    if [each.resource_name for each in results] != [name]:
+        raise NoAnswerError(f"{connection.address} describes other resources")
+    if results[0].error_code:
+        raise NoAnswerError(name_of(results[0].error_code))
+    return _settings(results[0])
+
+
+def _settings(result: Any) -> tuple[SettingRead, ...]:
+    """Return the settings of an answer, without secrets: brokers hide their values, and those of other keys that look
+    like secrets are left out."""
+    return tuple(
+        SettingRead(each.name, each.value, SOURCES.get(each.config_source, UNKNOWN_SOURCE))
+        for each in result.configs
+        if each.value is not None and not each.is_sensitive and shown(each.name, each.value) == printable(each.value)
+    )

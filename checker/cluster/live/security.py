@@ -1,0 +1,187 @@
+"""How a client reaches a cluster, as its own property file says: security.protocol, ssl.*, sasl.*.
+
+The keys are those of Kafka's Java clients, and those of librdkafka where its names differ. Python's own TLS makes the
+connections, so certificates and keys must be PEM files: a key store of Java is refused, with the command that converts
+it. Messages never contain a password.
+"""
+
+from __future__ import annotations
+
+import re
+import ssl
+from dataclasses import dataclass
+from pathlib import Path
+
+from isrcheck.checker.cluster.live.sasl import MECHANISMS, Login
+from isrcheck.checker.cluster.property_files import PropertiesError, Property, quoted, read_properties
+
+PLAINTEXT = "PLAINTEXT"
+PROTOCOLS = (PLAINTEXT, "SSL", "SASL_PLAINTEXT", "SASL_SSL")
+_JAVA_KEY_STORES = (b"\xfe\xed\xfe\xed", b"\xce\xce\xce\xce")
+_OPTION = re.compile(r'(?P<name>\w+)\s*=\s*(?:"(?P<quoted>(?:[^"\\]|\\.)*)"|(?P<bare>[^\s;"]+))')
+_NOT_READ = (
+    "sasl.client.callback.handler.class",
+    "sasl.login.callback.handler.class",
+    "sasl.login.class",
+    "ssl.engine.factory.class",
+)
+"""Keys that name classes of Java, which do the work in place of the settings."""
+_TRUST, _KEY = ("ssl.truststore.location", "ssl.ca.location"), ("ssl.keystore.location", "ssl.certificate.location")
+
+
+@dataclass(frozen=True)
+class Security:
+    """How to connect to a broker: with or without TLS, as which user."""
+
+    protocol: str = PLAINTEXT
+    tls: ssl.SSLContext | None = None
+    """The settings of TLS; None without TLS."""
+    login: Login | None = None
+    """The user; None without SASL."""
+    source: str = ""
+    """The client's property file; empty without one."""
+
+
+def read_security(path: Path | None) -> Security:
+    """Return how a client's file (None: no file) says to connect. Raises PropertiesError for a bad or unusable file."""
+    if path is None:
+        return Security()
+    given = {line.key: line for line in read_properties(path)}
+    for line in given.values():
+        if line.key.startswith(("sasl.", "ssl.", "security.")) and "${" in line.value:
+            raise PropertiesError(
+                f"{line.place}: {line.key} is a placeholder, which only Java resolves; write its value"
+            )
+    if own := next((given[key] for key in _NOT_READ if key in given), None):
+        raise PropertiesError(
+            f"{own.place}: {own.key} names a class of Java, which isrcheck cannot run;"
+            f" give a user with {', '.join(MECHANISMS)} or a client certificate"
+        )
+    said = given.get("security.protocol")
+    protocol = PLAINTEXT if said is None else said.value.strip().upper()
+    if said is not None and protocol not in PROTOCOLS:
+        raise PropertiesError(
+            f"{said.place}: security.protocol {quoted(said.value)} is unknown; write {', '.join(PROTOCOLS)}"
+        )
+    if said is None and (lost := next((key for key in given if key.startswith(("sasl.", "ssl."))), None)):
+        raise PropertiesError(
+            f"{given[lost].place}: {lost} has no effect without security.protocol, which is {PLAINTEXT} by default;"
+            " add security.protocol=SASL_SSL, SSL or SASL_PLAINTEXT"
+        )
+    tls = _tls(given) if protocol.endswith("SSL") else None
+    login = _login(given, path) if protocol.startswith("SASL") else None
+    return Security(protocol, tls, login, str(path))
+
+
+def _first(given: dict[str, Property], *keys: str) -> Property | None:
+    return next((given[key] for key in keys if key in given and given[key].value.strip()), None)
+
+
+# --- TLS ---
+
+
+def _tls(given: dict[str, Property]) -> ssl.SSLContext:
+    context = ssl.create_default_context()
+    trust, key = _first(given, *_TRUST), _first(given, *_KEY)
+    inline = _first(given, "ssl.truststore.certificates", "ssl.ca.pem")
+    if trust is not None or inline is not None:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    if trust is not None:
+        place = _pem(
+            trust, "keytool -list -rfc -keystore {file} > ca.pem", "openssl pkcs12 -in {file} -nokeys -out ca.pem"
+        )
+        try:
+            context.load_verify_locations(place)
+        except (OSError, ssl.SSLError) as error:
+            raise _unusable(trust, error) from None
+    if inline is not None:
+        try:
+            context.load_verify_locations(cadata=inline.value)
+        except ssl.SSLError as error:
+            raise _unusable(inline, error) from None
+    if secret := _first(given, "ssl.keystore.key", "ssl.key.pem"):
+        raise PropertiesError(
+            f"{secret.place}: {secret.key} has a private key in the text, which Python's TLS reads only from a file;"
+            " write the key and its certificates to a file, and give it as ssl.keystore.location with"
+            " ssl.keystore.type=PEM"
+        )
+    if key is not None:
+        _present(context, key, _first(given, "ssl.key.location"), _first(given, "ssl.key.password"))
+    check = given.get("ssl.endpoint.identification.algorithm")
+    if check is not None and check.value.strip().lower() in ("", "none"):
+        context.check_hostname = False
+    verify = given.get("enable.ssl.certificate.verification")
+    if verify is not None and verify.value.strip().lower() == "false":
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    return context
+
+
+def _present(context: ssl.SSLContext, store: Property, key: Property | None, password: Property | None) -> None:
+    """Let the client present its certificate, whose private key may be in a file of its own."""
+    to_pem = "keytool -importkeystore -srckeystore {file} -destkeystore client.p12 -deststoretype PKCS12, then"
+    export = "openssl pkcs12 -in {file} -nodes -out client.pem"
+    certificate = _pem(store, f"{to_pem} {export.format(file='client.p12')}", export)
+    try:
+        context.load_cert_chain(certificate, key.value if key else None, password.value if password else "")
+    except (OSError, ssl.SSLError) as error:
+        raise _unusable(store, error, " with ssl.key.password" if password else "") from None
+
+
+def _pem(line: Property, from_java: str, from_pkcs12: str) -> Path:
+    """Return the path that a setting names. Raises PropertiesError with the cure if the file is not a PEM file."""
+    place = Path(line.value.strip())
+    try:
+        start = place.read_bytes()[:4096]
+    except OSError as error:
+        raise _unusable(line, error) from None
+    if b"-----BEGIN" in start:
+        return place
+    is_of_java = start.startswith(_JAVA_KEY_STORES)
+    kind = "a key store of Java (JKS)" if is_of_java else "a PKCS12 store" if start[:1] == b"\x30" else "no PEM file"
+    command = (from_java if is_of_java else from_pkcs12).format(file=place)
+    new = "client.pem" if "client.pem" in command else "ca.pem"
+    kind_key = "ssl.keystore" if new == "client.pem" else "ssl.truststore"
+    raise PropertiesError(
+        f"{line.place}: {line.key}={place} is {kind}, and only PEM files are read; convert it ({command}),"
+        f" and give {kind_key}.type=PEM and {kind_key}.location={new}"
+    )
+
+
+def _unusable(line: Property, error: OSError, more: str = "") -> PropertiesError:
+    reason = "no certificate, or no key for it" if isinstance(error, ssl.SSLError) else error.strerror
+    shown = "the certificates" if "\n" in line.value or "BEGIN" in line.value else line.value.strip()
+    return PropertiesError(
+        f"{line.place}: {line.key}: {shown} cannot be used{more} ({reason}); give a readable PEM file"
+    )
+
+
+# --- SASL ---
+
+
+def _login(given: dict[str, Property], path: Path) -> Login:
+    said = _first(given, "sasl.mechanism", "sasl.mechanisms")
+    mechanism = said.value.strip().upper() if said else "GSSAPI"
+    if mechanism not in MECHANISMS:
+        where = (
+            f"{said.place}: {said.key}={mechanism}" if said else f"{path}: sasl.mechanism is GSSAPI by default, which"
+        )
+        raise PropertiesError(
+            f"{where} is not supported; give a user with {', '.join(MECHANISMS)}, or the files that kafka-topics,"
+            " kafka-configs and kafka-features print (isrcheck doctor FILE ...)"
+        )
+    jaas = _first(given, "sasl.jaas.config")
+    user, password = _first(given, "sasl.username"), _first(given, "sasl.password")
+    if jaas is not None:
+        named = {
+            match["name"]: re.sub(r"\\(.)", r"\1", match["quoted"]) if match["bare"] is None else match["bare"]
+            for match in _OPTION.finditer(jaas.value)
+        }
+        if {"username", "password"} <= named.keys():
+            return Login(mechanism, named["username"], named["password"])
+        raise PropertiesError(f"{jaas.place}: sasl.jaas.config has no username or no password; add both")
+    if user is None or password is None:
+        raise PropertiesError(
+            f'{path}: there is no user for {mechanism}; add sasl.jaas.config=... required username="..."'
+            ' password="...";'
+        )
+    return Login(mechanism, user.value, password.value)
