@@ -192,19 +192,17 @@ def described(contents: Contents, topics: Sequence[str] = ()) -> Described:
             there = f"the described topics are {listed(names)}" if names else f"no topic is described; {_DESCRIBE}"
             raise PropertiesError(f"--topic-name {printable(topic)}: there is no such topic; {there}")
     names = [name for name in names if not topics or name in topics]
+    of_brokers = [
+        Section(Role.BROKER, member, tuple(settings), layer) for (member, layer), settings in contents.brokers.items()
+    ]
+    sections = *contents.sections, *of_brokers
     return Described(
         topics=tuple(_topic(contents, name, partitions[name], contents.ignored[name]) for name in names),
-        sections=(
-            *contents.sections,
-            *(
-                Section(Role.BROKER, member, tuple(settings), layer)
-                for (member, layer), settings in contents.brokers.items()
-            ),
-        ),
+        sections=sections,
         evidence=tuple(_evidence(contents)),
         eligible_replicas=next(iter(contents.eligible_replicas), None),
         remarks=(*contents.remarks, *_remarks(contents, {name: partitions[name] for name in names})),
-        racks=racks_of(contents.sections, contents.racks),
+        racks=racks_of(sections, contents.racks),
         release=_release(contents),
         voters=sorted(contents.voters),
         active_controller=contents.active_controller,
