@@ -214,11 +214,11 @@ def after_all(standing: Standing, events: Iterable[Event], rules: Rules) -> Stan
 
 def one_loss_away(standing: Standing, rules: Rules) -> frozenset[Effect]:
     """Return the effects that the loss of one more broker, whichever it is, can add."""
-    possible = frozenset[Effect]()
-    for broker in standing.in_sync:
-        lost = after(standing, Event(frozenset({broker})), rules)
-        possible |= lost.effects(rules)
-    return possible - standing.effects(rules)
+    brokers: Iterable[int] = standing.awaited
+    if standing.leader is not None:  # it makes no difference which of its followers is lost
+        brokers = [standing.leader, *sorted(standing.in_sync - {standing.leader})[:1]]
+    lost = (after(standing, Event(frozenset({broker})), rules) for broker in brokers)
+    return frozenset[Effect]().union(*(each.effects(rules) for each in lost)) - standing.effects(rules)
 
 
 # --- A rolling restart ---

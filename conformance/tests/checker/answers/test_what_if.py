@@ -81,6 +81,8 @@ def test_one_more_loss():
     assert one_loss_away(partition(1, 2, 3), MIN_2) == set()
     assert one_loss_away(partition(1, 2, 3, isr="12"), MIN_2) == {Effect.NO_WRITES}
     assert one_loss_away(partition(1, 2, 3, isr="1"), MIN_2) == {Effect.LOSS, Effect.NO_READS}
+    assert one_loss_away(Standing((1, 2), ids(1), None), MIN_2) == {Effect.LOSS}
+    assert one_loss_away(partition(1, 2), ACKS_1) == {Effect.LOSS}
 
 
 def test_a_lagging_broker_restarts_first_and_frees_others():
