@@ -175,9 +175,6 @@ def _refuse_for_doctor(options: Options) -> None:
         raise UsageError("--force has no effect without --alerts FILE or --save FILE; leave --force out")
 
 
-DOCTOR_WITH_ALERTS = "isrcheck doctor server.properties topics.txt --alerts alerts.yml"
-
-
 @dataclass(frozen=True)
 class LiveRequest:
     """The options for a running cluster: which brokers to ask, as which client, and what to do with the answers."""
@@ -290,7 +287,6 @@ _DOCTOR = replace(
     },
     examples=(
         "check doctor server.properties topic.properties producer.properties --kafka-version 3.9",
-        "check doctor topics.txt server.properties --topic-name orders",
         "check doctor topics.txt --fail-on can-lose,defects,unknown",
         "check doctor --bootstrap-server broker1:9092 --command-config client.properties --save cluster.json",
     ),
@@ -300,7 +296,7 @@ _DOCTOR = replace(
         Option("--force", "doctor: replace the FILE of --alerts or --save if it exists"),
         *_LIVE_OPTIONS,
     ),
-    goes_with=f"{{option}} goes with doctor, as in: {DOCTOR_WITH_ALERTS}",
+    goes_with="{option} goes with doctor, as in: isrcheck doctor {option} ...",
     files="files that configure or describe the cluster (docs/your_cluster.md lists them); - is standard input",
     rest="",
     refuse=_refuse_for_doctor,

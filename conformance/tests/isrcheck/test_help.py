@@ -15,7 +15,11 @@ from isrcheck.traces import cli as trace
 
 TOLD = re.compile(r"\(default: ([^;)]*)")
 
-IN_WORDS = {("conform serve", "--port"): "free ports", ("conform serve", "--advertise"): "the brokers' own"}
+IN_WORDS = {
+    ("conform serve", "--port"): "free ports",
+    ("conform serve", "--advertise"): "the brokers' own",
+    ("conform serve", "--racks"): "no racks",
+}
 """The defaults that stand for something else, and the words that say it."""
 
 

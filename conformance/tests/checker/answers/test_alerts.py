@@ -123,7 +123,7 @@ def test_an_existing_file_stays(ask, tmp_path):
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        ("--force", "--force has no effect without --alerts FILE; leave --force out"),
+        ("--force", "--force has no effect without --alerts FILE or --save FILE; leave --force out"),
         ("--alerts none/a.yml", "--alerts none/a.yml: there is no folder none; create the folder first"),
         ("--alerts .", "--alerts .: not a regular file; give another name"),
     ],

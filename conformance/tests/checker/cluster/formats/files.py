@@ -17,7 +17,7 @@ def described(*texts: str, role: Role | None = None, name: str = "f{}") -> Descr
     paths = [Path(name.format(number)) for number in range(1, len(texts) + 1)]
     for path, text in zip(paths, texts, strict=True):
         path.write_text(text, encoding="utf-8")
-    return read_files([(role, path) for path in paths], [], None)
+    return read_files([(role, path) for path in paths])
 
 
 def refused(*texts: str, role: Role | None = None, name: str = "f{}") -> str:

@@ -174,9 +174,9 @@ def test_a_gigabyte_of_yaml_is_refused_without_being_read() -> None:
 
 def test_standard_input_has_any_format(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(CONFIG_MAP.encode())))
-    assert read_files([(None, Path("-"))], [], None).racks == {1: "az1"}
+    assert read_files([(None, Path("-"))]).racks == {1: "az1"}
     with pytest.raises(PropertiesError, match=r"standard input can be read only once"):
-        read_files([(None, Path("-"))], ["-"], None)
+        read_files([(None, Path("-"))], ["-"])
 
 
 def test_a_text_on_standard_input_without_a_known_format_must_be_output_of_a_tool(
@@ -186,4 +186,4 @@ def test_a_text_on_standard_input_without_a_known_format_must_be_output_of_a_too
     with pytest.raises(
         PropertiesError, match=r"standard input:1: 'min.insync.replicas=2' is not a line of kafka-topics"
     ):
-        read_files([(None, Path("-"))], [], None)
+        read_files([(None, Path("-"))])
