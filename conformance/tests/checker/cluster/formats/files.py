@@ -31,7 +31,7 @@ def refused(*texts: str, role: Role | None = None, name: str = "f{}") -> str:
 def settings(found: Described) -> dict[str, dict[str, str]]:
     """Return the settings of every member, KEY: VALUE (LINE)."""
     return {
-        section.member: {line.key: f"{line.value} ({line.line})" for line in section.properties}
+        section.member: {line.key: f"{line.value} ({line.place.rpartition(':')[2]})" for line in section.properties}
         for section in found.sections
     }
 
@@ -39,7 +39,8 @@ def settings(found: Described) -> dict[str, dict[str, str]]:
 def topics(found: Described) -> dict[str, dict[str, str]]:
     """Return the settings of every topic, KEY: VALUE (LINE)."""
     return {
-        topic.name: {line.key: f"{line.value} ({line.line})" for line in topic.properties} for topic in found.topics
+        topic.name: {line.key: f"{line.value} ({line.place.rpartition(':')[2]})" for line in topic.properties}
+        for topic in found.topics
     }
 
 
