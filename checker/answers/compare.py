@@ -142,7 +142,7 @@ def _states(answer: Answer) -> Iterator[tuple[Danger, State]]:
         undecided = State.UNDECIDED if exposure.is_open else State.ABSENT
         yield danger, State.PRESENT if exposure.is_shown else undecided
     for failure, _ in answer.unsearched:
-        yield Danger("Defect", f"{failure.number} {failure.title}"), State.UNDECIDED  # it cannot be searched
+        yield Danger("Defect", f"{failure.number} {failure.title}"), State.UNDECIDED
     for question, finding in answer.findings.items():
         if question.topic in SAYS:
             label, says = SAYS[question.topic]
