@@ -17,9 +17,7 @@ from isrcheck.commands.exit_codes import SAFE, UNDECIDED, USAGE, VIOLATED
 DURABLE = "replication.factor=3\nmin.insync.replicas=2\nacks=all\n"
 OTHER = "replication.factor=3\nmin.insync.replicas=2\n"
 WITH_ZOOKEEPER = "broker.id=1\nzookeeper.connect=z:2181\n"
-STAYS = (
-    "metadata.version stays {}, as an upgrade of the binaries does not raise it (kafka-features upgrade does)"
-)
+STAYS = "metadata.version stays {}, as an upgrade of the binaries does not raise it (kafka-features upgrade does)"
 ELR_OFF = (
     "eligible leader replicas (KIP-966): need metadata.version 4.0-IV1 and eligible.leader.replicas.version=1, which"
     " kafka-features upgrade --release-version raises together"
