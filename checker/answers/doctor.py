@@ -42,11 +42,11 @@ from isrcheck.checker.answers.recorded import Record, Recorded
 from isrcheck.checker.answers.report import answer_lines, as_object, now_of, table_lines
 from isrcheck.checker.cluster.cluster import Cluster, Reading
 from isrcheck.checker.cluster.contents import Contents
-from isrcheck.checker.cluster.formats.registry import read_clusters
+from isrcheck.checker.cluster.formats.registry import read_clusters, read_files
 from isrcheck.checker.cluster.live.known import add_snapshot
 from isrcheck.checker.cluster.live.snapshot import save
 from isrcheck.checker.cluster.racks import merged
-from isrcheck.checker.cluster.releases import Role
+from isrcheck.checker.cluster.releases import Role, Version
 from isrcheck.checker.command.forms import LiveRequest, live_request_of
 from isrcheck.checker.command.options import OpenSession, Options
 from isrcheck.checker.command.table import DOCTOR
@@ -60,6 +60,7 @@ from isrcheck.models.messages import UsageError
 
 if TYPE_CHECKING:
     from isrcheck.checker.answers.searching import Searcher, SideBySide
+    from isrcheck.checker.cluster.upgrade import Upgrade
 
 
 LOSS = Question(Topic.LOSS)
@@ -162,9 +163,14 @@ OF_JAVA_CLIENTS = ("buffer_is_reused_in_flight",)
 def examine(cluster: Cluster, asking: Asking) -> Answer:
     """Ask all questions about a cluster, and return the answer."""
     case = case_of(cluster)
-    of_others = () if cluster.producer.library.has_java_clients else OF_JAVA_CLIENTS
+    # Clients keep their release if the brokers are upgraded (--compare).
+    of_brokers, of_clients = (defects_of(case, release) for release in (cluster.release, cluster.consumer.release))
+    if not cluster.producer.library.has_java_clients:
+        of_clients = []
     failures = [
-        named(question.name) for question in defects_of(case, cluster.release) if question.name not in of_others
+        named(question.name)
+        for question in dict.fromkeys((*of_brokers, *of_clients))
+        if question in (of_clients if question.name in OF_JAVA_CLIENTS else of_brokers)
     ]
     answer = Answer(cluster, case)
     is_searched = answer.why_undecidable in (None, cluster.generation.why_undecided)
@@ -172,10 +178,10 @@ def examine(cluster: Cluster, asking: Asking) -> Answer:
         return answer
     shares = _Shares([LOSS_WEIGHT, ADVICE_WEIGHT, *[1.0] * (len(failures) + len(OTHERS))])
     topics = [*OTHERS, *([Topic.TRANSACTIONS] if case.transactions else [])]
-    of_brokers = [*_about_brokers(case), *(Question(Topic.SURVIVES, lost) for lost in losses_to_survive(case))]
+    about_brokers = [*_about_brokers(case), *(Question(Topic.SURVIVES, lost) for lost in losses_to_survive(case))]
     # The questions after the known failures, in this order. The loss of a disk is left out: a rule may answer it.
     others = [(case, Question(topic), 1.0) for topic in topics if topic is not Topic.DISK]
-    others += [(case, question, BROKERS_WEIGHT) for question in of_brokers]
+    others += [(case, question, BROKERS_WEIGHT) for question in about_brokers]
     searched = [
         (failure, Question(Topic.DEFECT, name=failure.name)) for failure in failures if failure.history is not None
     ]
@@ -198,7 +204,7 @@ def examine(cluster: Cluster, asking: Asking) -> Answer:
     asking.expect([*others, *of_settings], ADVICE_WEIGHT)
     for topic in topics:
         findings[Question(topic)] = asking.ask(case, Question(topic), shares.next())
-    findings |= {question: asking.ask(case, question) for question in of_brokers}
+    findings |= {question: asking.ask(case, question) for question in about_brokers}
     answer = _advised(Answer(cluster, case, findings, exposures, unsearched), asking, shares)
     asking.expect(of_settings, 0.0)
     answer = replace(answer, exposures=[_with_settings(exposure, case, asking, shares) for exposure in exposures])
@@ -448,6 +454,8 @@ def run(options: Options, opening: OpenSession) -> CommandResult:
             raise UsageError(f"{events[1]} does not go with {events[0]}; give one of them")
         if options.own.get("report"):
             raise UsageError(f"--report does not go with {events[0]}; leave one of them out")
+        if options.own.get("compare") is not None:
+            raise UsageError(f"--compare does not go with {events[0]}; leave one of them out")
         reading = _read(options, live)
         return foretell(reading, options.cluster, details=options.output.details, strict=options.output.strict)
     budget = Budget(options.limits.seconds, 0, opening.began)
@@ -460,21 +468,28 @@ def run(options: Options, opening: OpenSession) -> CommandResult:
         def answers_of(reading: Reading) -> list[Answer]:
             nonlocal budget
             budget = Budget(options.limits.seconds, 0, time.monotonic())
-            answers = _examined(reading, watching)
+            answers = _examined(reading.clusters, watching)
             if watching.is_interrupted:
                 raise KeyboardInterrupt
             return answers
 
         with closing(answerer):
             watch(options, live, lambda: _read(options, live), answers_of)
-    reading = _read(options, live)
+    release: Version | None = options.own.get("compare")
     progress = ProgressLine("doctor")
     began = time.monotonic()
     asking = Asking(
         answerer, options.limits, lambda: budget.left, lambda text: progress.tell(text, time.monotonic() - began)
     )
+    if release is not None:
+        upgrade = _upgrade(options, live, release)
+        with closing(answerer):
+            result = _comparison(options, upgrade, asking)
+        progress.clear()
+        return result
+    reading = _read(options, live)
     with closing(answerer):
-        answers = _examined(reading, asking)
+        answers = _examined(reading.clusters, asking)
     progress.clear()
     now = now_of(reading.clusters)
     if len(answers) == 1:
@@ -509,26 +524,54 @@ def run(options: Options, opening: OpenSession) -> CommandResult:
     )
 
 
-def _examined(reading: Reading, asking: Asking) -> list[Answer]:
+def _examined(clusters: Sequence[Cluster], asking: Asking) -> list[Answer]:
     answers = []
-    for done, cluster in enumerate(reading.clusters):
-        asking.part = 1 / (len(reading.clusters) - done)
+    for done, cluster in enumerate(clusters):
+        asking.part = 1 / (len(clusters) - done)
         answers.append(examine(cluster, asking))
     return answers
 
 
 def _read(options: Options, live: LiveRequest | None = None) -> Reading:
-    """Read the cluster from the files of the command; a file without a role (broker, ...) is known by its content. If
-    `live` is given, ask the brokers of a running cluster, too."""
-    cluster = options.cluster
-    words = [options.model.target, *options.model.rest] if options.form.name == DOCTOR else []
-    files = [(None if role is None else Role(role), path) for role, path in cluster.files]
-    files += [(None, Path(word)) for word in words if word is not None]
-    known = None if live is None else _asked(live, cluster.topic_names)
+    """Read the cluster from the files of the command, and from a running cluster (see `_inputs`)."""
+    cluster, (files, known) = options.cluster, _inputs(options, live)
     names = cluster.topic_names, cluster.metadata_version, known
     reading = read_clusters(files, cluster.kafka_version, cluster.describe, *names)
     given = ((broker, rack, f"--rack {rack}={broker}") for rack, brokers in cluster.racks for broker in brokers)
     return replace(reading, racks=merged(reading.racks, given))
+
+
+def _inputs(options: Options, live: LiveRequest | None) -> tuple[list[tuple[Role | None, Path]], Contents | None]:
+    """Return the files of the command; a file without a role (broker, ...) is known by its content. If `live` is given,
+    also ask the brokers of a running cluster, and return what they answer."""
+    words = [options.model.target, *options.model.rest] if options.form.name == DOCTOR else []
+    files = [(None if role is None else Role(role), path) for role, path in options.cluster.files]
+    files += [(None, Path(word)) for word in words if word is not None]
+    return files, None if live is None else _asked(live, options.cluster.topic_names)
+
+
+def _upgrade(options: Options, live: LiveRequest | None, release: Version) -> Upgrade:
+    """Read the cluster before and after its brokers have another release."""
+    from isrcheck.checker.cluster.upgrade import upgraded  # here, for few commands compare
+
+    cluster, (files, known) = options.cluster, _inputs(options, live)
+    described = read_files(files, cluster.describe, cluster.topic_names, known)
+    return upgraded(described, cluster.kafka_version, cluster.metadata_version, release)
+
+
+def _comparison(options: Options, upgrade: Upgrade, asking: Asking) -> CommandResult:
+    """Answer for the cluster before and after an upgrade."""
+    from isrcheck.checker.answers.compare import compared, comparison_lines, comparison_object
+
+    answers = _examined([*upgrade.before.clusters, *upgrade.after.clusters], asking)
+    count = len(upgrade.before.clusters)
+    pairs = compared(answers[:count], answers[count:])
+    return CommandResult(
+        "\n".join(comparison_lines(upgrade, pairs)),
+        comparison_object(upgrade, pairs),
+        code_of(answers[count:], options.cluster.fail_on or (), strict=options.output.strict),
+        is_interrupted=asking.is_interrupted,
+    )
 
 
 def _asked(live: LiveRequest, topics: tuple[str, ...]) -> Contents:

@@ -105,17 +105,30 @@ class Reading:
     active_controller: int | None = None
 
 
-def clusters_of(description: Described, kafka_version: str | None, metadata_version: str | None = None) -> Reading:
+def versions_of(description: Described, kafka_version: str | None, metadata_version: str | None = None) -> Versions:
+    """Return the versions of the brokers that the files describe; the given versions are those of the command line.
+    Raises PropertiesError if settings contradict each other."""
+    settings = Settings(_without_clients(_counted(description)[0]))
+    return read_versions(settings, kafka_version, metadata_version, description.evidence, description.release)
+
+
+def clusters_of(
+    description: Described,
+    kafka_version: str | None,
+    metadata_version: str | None = None,
+    before: Versions | None = None,
+) -> Reading:
     """Return a `Cluster` for each distinct configuration of the described topics, or one if no topic is described. The
-    versions are those of the command line. Raises PropertiesError if settings contradict each other."""
+    versions are those of the command line. If the brokers are upgraded, `before` has their versions before the upgrade:
+    those of the clients, which stay, and of the brokers that the outputs describe. Raises PropertiesError if settings
+    contradict each other."""
     alike: dict[tuple[tuple[str, str], ...], list[DescribedTopic]] = defaultdict(list)
     for described_topic in description.topics:
         alike[described_topic.settings].append(described_topic)
     versions = (kafka_version, metadata_version)
     sections, of_files = _counted(description)
-    release = read_versions(Settings(_without_clients(sections)), *versions, description.evidence, description.release)
-    sections, of_clients = weakest_clients(sections, release)
-    clusters = tuple(_cluster(sections, description, topics, versions) for topics in (alike.values() or [[]]))
+    sections, of_clients = weakest_clients(sections, before or versions_of(description, *versions))
+    clusters = tuple(_cluster(sections, description, topics, versions, before) for topics in (alike.values() or [[]]))
     remarks = _given_by_some(Settings(sections), clusters)
     return Reading(
         clusters,
@@ -162,16 +175,17 @@ def _cluster(
     description: Described,
     topics: Sequence[DescribedTopic],
     given_versions: tuple[str | None, str | None],
+    before: Versions | None,
 ) -> Cluster:
-    """Return the `Cluster` for topics that agree in their settings; without topics, the `Cluster` of the files."""
+    """Return the `Cluster` for topics that agree in their settings; without topics, the `Cluster` of the files. For
+    `before` see `clusters_of`."""
     of_topic = [Section(Role.TOPIC, topics[0].name, topics[0].properties)] if topics else []
     settings = Settings([*sections, *of_topic])
     versions = read_versions(settings, *given_versions, description.evidence, description.release)
+    before = before or versions
     generation, version_lines = read_generation(settings, versions, description.eligible_replicas)
     replication_factor = _decide(_REPLICATION_FACTOR, settings, versions)
-    least = read_least_isr(
-        settings, versions, has_elr=generation.has_elr, shown_default=_shown_default(topics, versions)
-    )
+    least = read_least_isr(settings, versions, has_elr=generation.has_elr, shown_default=_shown_default(topics, before))
     min_insync_replicas = least.setting
     is_replication_given = settings.first(_REPLICATION_FACTOR.keys) is not None
     is_above = is_replication_given and min_insync_replicas.value > replication_factor.value
@@ -181,8 +195,9 @@ def _cluster(
         meaning = f"since 3.7 at most the number of replicas: {_least_isr_means(replication_factor.value)}"
         min_insync_replicas = replace(min_insync_replicas, value=replication_factor.value, meaning=meaning)
     unclean_election, rebalance = (_decide(rule, settings, versions) for rule in (_UNCLEAN_ELECTION, _REBALANCE))
-    producer = read_producer(settings, versions)
-    consumer = read_consumer(settings, versions)
+    # Sequence numbers are handled by both sides; what the brokers do with them is decisive.
+    producer = replace(read_producer(settings, before), numbering=read_producer(settings, versions).numbering)
+    consumer = read_consumer(settings, before)
     transactions = read_transactions(settings, versions) if producer.has_transactions else None
     flush = settings.first(_FLUSH)
     flushes = [flush] if flush is not None and flush.text == EVERY_MESSAGE else []
@@ -229,7 +244,9 @@ def _cluster(
             ),
         ),
         assumed=tuple(
-            _assumptions(settings, versions, generation, least, producer, transactions, (unclean_election, rebalance))
+            _assumptions(
+                settings, versions, before, generation, least, producer, transactions, (unclean_election, rebalance)
+            )
         ),
     )
 
@@ -429,13 +446,15 @@ _BY_HAND = (
 def _assumptions(
     settings: Settings,
     versions: Versions,
+    before: Versions,
     generation: Generation,
     least: LeastIsr,
     producer: Producer,
     transactions: Transactions | None,
     of_brokers: tuple[Setting[bool], ...],
 ) -> Iterator[str]:
-    """Yield a line for each assumption; `of_brokers` are the settings for unclean elections and leader rebalancing."""
+    """Yield a line for each assumption; `before` has the versions of the clients, and `of_brokers` are the settings for
+    unclean elections and leader rebalancing."""
     if versions.assumed:
         yield versions.assumed
     if versions.doubt:
@@ -456,7 +475,7 @@ def _assumptions(
         yield _BY_HAND
     if transactions and transactions.assumed:
         yield transactions.assumed
-    yield _clients(producer, versions)
+    yield _clients(producer, before)
     if lacking := list(_defaults(settings, least, of_brokers)):
         yield f"Kafka's defaults of {' and of '.join(lacking)}"
 

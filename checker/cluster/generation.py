@@ -54,13 +54,27 @@ class _Rule:
     """The first generation that has the rule."""
     is_kept: Callable[[Version, Version, bool], bool]
     """Whether a cluster has the rule: by its release, its metadata.version, and whether it has ELR."""
+    feature: str = ""
+    """The rule in words, with what turns it on, if an upgrade of the binaries alone does not; else empty."""
 
 
 _RULES = (
     # A fetch carries the broker's epoch (KIP-903).
-    _Rule("BROKER_STATE_CHECK", ("FENCED", "BROKER_EPOCH"), "3.5", lambda _, metadata, __: metadata.has("3.5-IV1")),
+    _Rule(
+        "BROKER_STATE_CHECK",
+        ("FENCED", "BROKER_EPOCH"),
+        "3.5",
+        lambda _, metadata, __: metadata.has("3.5-IV1"),
+        "a fetch carries the broker's epoch (KIP-903): needs metadata.version 3.5-IV1",
+    ),
     # A smaller ISR begins no new leader epoch (KAFKA-15021).
-    _Rule("EPOCH_BUMP_ON_SHRINK", ("on", "off"), "3.7", lambda _, metadata, __: metadata.has("3.6-IV0")),
+    _Rule(
+        "EPOCH_BUMP_ON_SHRINK",
+        ("on", "off"),
+        "3.7",
+        lambda _, metadata, __: metadata.has("3.6-IV0"),
+        "a smaller ISR begins no new leader epoch (KAFKA-15021): needs metadata.version 3.6-IV0",
+    ),
     _Rule(
         "RESPONSE_EPOCH_MATCHED",
         ("off", "on"),
@@ -68,7 +82,14 @@ _RULES = (
         lambda release, _, __: release.has_repair(RESPONSE_EPOCH_MATCHED_SINCE),
     ),
     # Off after an upgrade of metadata.version alone; in 4.0 on only if somebody has turned it on.
-    _Rule("ELR", ("off", "on"), "4.1", lambda _, __, has_elr: has_elr),
+    _Rule(
+        "ELR",
+        ("off", "on"),
+        "4.1",
+        lambda _, __, has_elr: has_elr,
+        f"eligible leader replicas (KIP-966): need metadata.version {FIRST_ELR} and {ELR_VERSION[1]}=1, which"
+        " kafka-features upgrade --release-version raises together",
+    ),
 )
 
 _TOPIC_FORMAT = (Role.TOPIC, "message.format.version")
@@ -121,6 +142,13 @@ class Generation:
     """Whether the controllers keep eligible leader replicas."""
     assumes_elr: bool = field(default=False, compare=False)
     """Whether eligible leader replicas are only assumed, because nothing in the files shows them."""
+
+
+def features_off(generation: Generation) -> list[str]:
+    """Return the rules of a generation, in words, that a cluster lacks until its features are raised."""
+    return [
+        rule.feature for rule in _RULES if rule.feature and generation.switches.get(rule.switch) == rule.values[False]
+    ]
 
 
 def read_generation(

@@ -156,7 +156,7 @@ def read_versions(
             )
     agreed = metadata or inter_broker_counts
     is_mode_shown = shown is not None
-    shown = shown or _zookeeper_shown(settings, option, agreed)
+    shown = shown or _zookeeper_shown(settings, option, agreed, evidence)
     binaries = option or _assumed(settings, shown, inter_broker, evidence)
     if option is None and agreed is not None:
         implied = Setting(version_of_binaries(agreed.value.release_name), agreed.source)
@@ -301,16 +301,21 @@ def _doubt(release: Version, mode: Setting[Mode], evidence: Sequence[Evidence]) 
 
 
 def _zookeeper_shown(
-    settings: Settings, option: Setting[Version] | None, agreed: Setting[Version] | None
+    settings: Settings,
+    option: Setting[Version] | None,
+    agreed: Setting[Version] | None,
+    evidence: Sequence[Evidence],
 ) -> Setting[Mode] | None:
-    """Return the mode ZooKeeper if a broker's file has zookeeper.* keys and the release can use it; otherwise None."""
+    """Return the mode ZooKeeper if a broker's file has zookeeper.* keys, or if an output shows it, and the release can
+    use it; otherwise None."""
     if any(version and version.value.has(FIRST_WITHOUT_ZOOKEEPER) for version in (option, agreed)):
         return None
     for given in settings:
         key = given.role, given.key
         if given.role is Role.BROKER and given.key.startswith("zookeeper.") and given.text and key != _MIGRATION:
             return Setting(Mode.ZOOKEEPER, f"{given.key} in {given.source}")
-    return None
+    shown = next((output for output in evidence if output.mode is Mode.ZOOKEEPER), None)
+    return None if shown is None else Setting(Mode.ZOOKEEPER, f"{shown.tool} {shown.shown}")
 
 
 def _usual_mode(release: Version, inter_broker: Setting[Version] | None, evidence: Sequence[Evidence]) -> Setting[Mode]:

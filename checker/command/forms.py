@@ -10,11 +10,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from isrcheck.checker.cluster.live.address import Address, read_addresses, read_listener
+from isrcheck.checker.cluster.releases import Version, version_of_binaries
 from isrcheck.checker.command import table
 from isrcheck.checker.command.options import EVERYTHING_ELSE, Form, Options
 from isrcheck.checker.resources.limits import MOST_THREADS_FOR_A_CLUSTER, SECONDS_FOR_A_CLUSTER
 from isrcheck.commands.declarations import Option, alike, count, folder, path, seconds, whole_number
-from isrcheck.models.messages import UsageError
+from isrcheck.models.messages import UsageError, escaped
 
 # -------------------------------------------------------------------------- one model, the matrix, comparisons, mutants
 
@@ -169,6 +170,12 @@ def _refuse_for_doctor(options: Options) -> None:
     if live is None and options.model.target is None and not options.cluster.files and not options.cluster.describe:
         raise UsageError("doctor needs a file, as in: isrcheck doctor server.properties topics.txt")
     alerts: Path | None = options.own["alerts"]
+    if options.own["compare"] is not None:
+        is_watched = live is not None and live.every is not None
+        given = {"--alerts": alerts, "--report": options.own.get("report"), "--details": options.output.details}
+        for option, value in (given | {"--watch": is_watched}).items():
+            if value:
+                raise UsageError(f"{option} does not go with --compare; leave one of them out")
     if alerts is not None:
         refuse_existing(alerts, force=options.own["force"], option="--alerts")
     if options.own["force"] and alerts is None and (live is None or live.save is None):
@@ -223,6 +230,13 @@ def live_request_of(options: Options) -> LiveRequest | None:
         every,
         own["metrics_port"],
     )
+
+
+def _release(option: str, text: str) -> Version:
+    try:
+        return version_of_binaries(text)
+    except ValueError as error:
+        raise UsageError(f"{option} {escaped(text)}: {error}") from None
 
 
 _LIVE = "a running cluster"
@@ -293,6 +307,11 @@ _DOCTOR = replace(
     as_in="isrcheck doctor server.properties",
     own=(
         Option("--alerts FILE", "doctor: write Prometheus alerting rules for what was found to FILE", path),
+        Option(
+            "--compare RELEASE",
+            "doctor: what changes if the brokers become this release: findings that are fixed, new, unchanged",
+            _release,
+        ),
         Option("--force", "doctor: replace the FILE of --alerts or --save if it exists"),
         *_LIVE_OPTIONS,
     ),

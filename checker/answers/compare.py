@@ -1,0 +1,235 @@
+"""`isrcheck doctor --compare RELEASE`: what an upgrade of the brokers fixes, brings and leaves, for each configuration.
+
+In:  the answers for each configuration before and after the upgrade (cluster/upgrade.py), as the doctor gives them.
+Out: the findings that are fixed, new, unchanged or undecided, as text and as the object of --json (docs/json.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from isrcheck.checker.answers.answer import Answer, Kind
+from isrcheck.checker.answers.findings import Finding
+from isrcheck.checker.answers.questions import Topic
+from isrcheck.checker.answers.report import how_lost, subject, works
+from isrcheck.checker.cluster.upgrade import Upgrade
+from isrcheck.checker.results.terminal import counted, table
+from isrcheck.checker.results.verdict import Word
+
+
+class State(Enum):
+    """What an answer says about a danger."""
+
+    PRESENT = "present"
+    UNDECIDED = "undecided"
+    ABSENT = "absent"
+
+
+class Outcome(Enum):
+    """What an upgrade does to a danger."""
+
+    FIXED = "fixed"
+    NEW = "new"
+    UNDECIDED = "undecided"
+    """Before or after the upgrade, it is not known whether the danger is there."""
+    UNCHANGED = "unchanged"
+
+
+@dataclass(frozen=True)
+class Danger:
+    """Something that can go wrong: a loss, a known defect, brokers down."""
+
+    label: str
+    says: str
+
+
+LABELS = ("Broken", "Loss", "Defect", "Power", "Disk", "Resends", "Transactions", "Brokers")
+"""The labels of dangers, in the order in which dangers are listed."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """What is known of a danger before and after an upgrade."""
+
+    danger: Danger
+    was: State
+    becomes: State
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """What the upgrade does to the danger; None if it is neither before nor after the upgrade."""
+        if self.was is self.becomes is State.ABSENT:
+            return None
+        if State.UNDECIDED in (self.was, self.becomes):
+            return Outcome.UNDECIDED
+        if self.was is self.becomes:
+            return Outcome.UNCHANGED
+        return Outcome.NEW if self.becomes is State.PRESENT else Outcome.FIXED
+
+    @property
+    def line(self) -> str:
+        """The danger as text, with both states if one is undecided."""
+        states = f" ({self.was.value} before, {self.becomes.value} after)" * (self.outcome is Outcome.UNDECIDED)
+        return f"{self.danger.label}: {self.danger.says}{states}"
+
+
+@dataclass(frozen=True)
+class Compared:
+    """The answers for topics of the same configuration, before and after an upgrade."""
+
+    before: Answer
+    after: Answer
+    topics: tuple[str, ...]
+
+    @property
+    def changes(self) -> dict[Outcome, list[Change]]:
+        """The dangers by what the upgrade does to them. Where nothing was searched, nothing is known to be absent."""
+        was, becomes = dict(_states(self.before)), dict(_states(self.after))
+        unless = [State.ABSENT if answer.findings else State.UNDECIDED for answer in (self.before, self.after)]
+        dangers = sorted({**was, **becomes}, key=lambda danger: LABELS.index(danger.label))
+        every = [Change(one, was.get(one, unless[0]), becomes.get(one, unless[1])) for one in dangers]
+        return {outcome: [change for change in every if change.outcome is outcome] for outcome in Outcome}
+
+    @property
+    def defaults(self) -> list[tuple[str, str, str]]:
+        """The settings that the files leave to the defaults, if the upgrade changes these: key, old and new value."""
+        new = {setting.key: setting for setting in self.after.cluster.understood if setting.is_default}
+        return [
+            (setting.key, setting.text, new[setting.key].text)
+            for setting in self.before.cluster.understood
+            if setting.is_default and setting.key in new and setting.text != new[setting.key].text
+        ]
+
+
+def compared(before: Sequence[Answer], after: Sequence[Answer]) -> list[Compared]:
+    """Return the pairs of answers; the topics of equal pairs are joined. The worst after the upgrade come first."""
+    alike: dict[tuple[object, ...], list[tuple[Answer, Answer]]] = {}
+    for old, new in zip(before, after, strict=True):
+        alike.setdefault((old.case, old.headline, new.case, new.headline), []).append((old, new))
+    pairs = [
+        Compared(*group[0], tuple(sorted(topic for old, _ in group for topic in old.cluster.topics)))
+        for group in alike.values()
+    ]
+    return sorted(pairs, key=lambda pair: (list(Kind).index(pair.after.kind), pair.topics))
+
+
+SAYS: Mapping[Topic, tuple[str, str]] = {
+    Topic.DUPLICATES: ("Resends", "a record can appear twice"),
+    Topic.ORDER: ("Resends", "records can change order"),
+    Topic.POWER: ("Power", "a loss of power of one broker can lose an acknowledged record"),
+    Topic.POWER_OF_ALL: ("Power", "a loss of power of all brokers can lose an acknowledged record"),
+    Topic.DISK: ("Disk", "a lost disk of one broker can lose an acknowledged record"),
+    Topic.TRANSACTIONS: ("Transactions", "a promise about transactions can break"),
+    Topic.WRITES: ("Brokers", "with {} down, not every write is acknowledged"),
+    Topic.READS: ("Brokers", "with {} down, not every committed record is read"),
+    Topic.SURVIVES: ("Brokers", "the loss of {} can lose a committed record"),
+}
+"""The danger that each question is about."""
+
+
+def _states(answer: Answer) -> Iterator[tuple[Danger, State]]:
+    """Yield every danger that the answer speaks of, with its state."""
+    if answer.why_broken is not None:
+        yield Danger("Broken", "no acks=all write can be acknowledged"), State.PRESENT
+    if answer.loss is not None:
+        lost = Danger("Loss", "an acknowledged record can be lost")
+        yield lost, State.PRESENT if how_lost(answer) or answer.loss.fails else _state(answer.loss)
+    for exposure in answer.exposures:
+        danger = Danger("Defect", f"{exposure.failure.number} {exposure.failure.title}")
+        undecided = State.UNDECIDED if exposure.is_open else State.ABSENT
+        yield danger, State.PRESENT if exposure.is_shown else undecided
+    for failure, _ in answer.unsearched:
+        yield Danger("Defect", f"{failure.number} {failure.title}"), State.UNDECIDED
+    for question, finding in answer.findings.items():
+        if question.topic in SAYS:
+            label, says = SAYS[question.topic]
+            yield Danger(label, says.format(counted(question.number, "broker"))), _state(finding, question.topic)
+
+
+def _state(finding: Finding, topic: Topic = Topic.LOSS) -> State:
+    if not finding.is_known:
+        return State.UNDECIDED
+    if topic in (Topic.WRITES, Topic.READS):
+        return State.ABSENT if works(finding) in ("yes", "n/a") else State.PRESENT
+    return State.PRESENT if finding.fails or finding.word is Word.UNREACHABLE else State.ABSENT
+
+
+# --- Text and JSON ---
+
+
+def comparison_lines(upgrade: Upgrade, pairs: Sequence[Compared]) -> list[str]:
+    """Return the text: how many findings are fixed, new, ...; what is assumed; and a table for each configuration."""
+    rows = [("Assumed", line) for line in _assumed(upgrade, pairs)]
+    rows += [("Files", line) for line in upgrade.before.remarks]
+    rows += [("Stays off", line) for line in upgrade.features_off]
+    lines = [headline(upgrade, pairs), *table(rows, "  ")]
+    for pair in pairs:
+        rows = [("Before", pair.before.headline), ("After", pair.after.headline)]
+        rows += [("Default", f"{key}={old} becomes {new}") for key, old, new in pair.defaults]
+        for outcome, changes in pair.changes.items():
+            rows += [(outcome.value.capitalize(), change.line) for change in changes]
+        lines += ["", _subject(pair), *table([*_without_repeated(rows)], "  ")]
+    return lines
+
+
+def headline(upgrade: Upgrade, pairs: Sequence[Compared]) -> str:
+    """Return the first line: the releases, and the number of distinct findings of each kind."""
+    counts = {
+        outcome: len({change.danger for pair in pairs for change in pair.changes[outcome]}) for outcome in Outcome
+    }
+    says = ", ".join(
+        f"{count} {outcome.value}" for outcome, count in counts.items() if count or outcome is not Outcome.UNDECIDED
+    )
+    what = f"an {upgrade.kind}" if upgrade.kind == "upgrade" else f"a {upgrade.kind}"
+    if upgrade.kind == "none":
+        return f"Kafka {upgrade.becomes} is the release that the cluster has: {says}"
+    return f"After {what} from Kafka {upgrade.was} to {upgrade.becomes}: {says}"
+
+
+def _assumed(upgrade: Upgrade, pairs: Sequence[Compared]) -> list[str]:
+    clusters = [answer.cluster for pair in pairs for answer in (pair.before, pair.after)]
+    return list(dict.fromkeys((*upgrade.assumed, *(line for cluster in clusters for line in cluster.assumed))))
+
+
+def _subject(pair: Compared) -> str:
+    return subject(pair.before.cluster) if len(pair.topics) < 2 else f"topics {', '.join(pair.topics)}"
+
+
+def _without_repeated(rows: Sequence[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    for number, (label, says) in enumerate(rows):
+        yield "" if number and rows[number - 1][0] == label else label, says
+
+
+def comparison_object(upgrade: Upgrade, pairs: Sequence[Compared]) -> dict[str, Any]:
+    """Return the object of --json."""
+    return {
+        "headline": headline(upgrade, pairs),
+        "from_release": str(upgrade.was),
+        "to_release": str(upgrade.becomes),
+        "change": upgrade.kind,
+        "assumed": _assumed(upgrade, pairs),
+        "stays_off": list(upgrade.features_off),
+        "remarks": list(upgrade.before.remarks),
+        "configurations": [_object(pair) for pair in pairs],
+    }
+
+
+def _object(pair: Compared) -> dict[str, Any]:
+    return {
+        "topics": list(pair.topics),
+        "before": _answer(pair.before),
+        "after": _answer(pair.after),
+        "defaults": [{"key": key, "before": old, "after": new} for key, old, new in pair.defaults],
+        **{outcome.value: [*map(_change, changes)] for outcome, changes in pair.changes.items()},
+    }
+
+
+def _answer(answer: Answer) -> dict[str, str]:
+    return {"headline": answer.headline, "kind": answer.kind.value, "verdict": answer.verdict.value}
+
+
+def _change(change: Change) -> dict[str, str]:
+    return {**vars(change.danger), "before": change.was.value, "after": change.becomes.value}

@@ -1,0 +1,218 @@
+"""`isrcheck doctor --compare RELEASE`: what an upgrade of brokers fixes, brings and leaves, with answers by a fake."""
+
+from __future__ import annotations
+
+import json
+import shlex
+
+import pytest
+
+from conformance.tests.checker.answers.fake import finding, saying
+from conformance.tests.support.engine import checking
+from isrcheck.checker import cli
+from isrcheck.checker.answers.questions import Topic
+from isrcheck.checker.results.verdict import Word
+from isrcheck.commands.exit_codes import SAFE, UNDECIDED, USAGE, VIOLATED
+
+DURABLE = "replication.factor=3\nmin.insync.replicas=2\nacks=all\n"
+OTHER = "replication.factor=3\nmin.insync.replicas=2\n"
+WITH_ZOOKEEPER = "broker.id=1\nzookeeper.connect=z:2181\n"
+STAYS = "metadata.version stays {}, as an upgrade of the binaries does not raise it (kafka-features upgrade does)"
+ELR_OFF = (
+    "eligible leader replicas (KIP-966): need metadata.version 4.0-IV1 and eligible.leader.replicas.version=1, which"
+    " kafka-features upgrade --release-version raises together"
+)
+
+
+@pytest.fixture
+def ask(tmp_path, monkeypatch, capsys, fake):
+    """Compare in a folder with the given files: return the exit code, and the object or the message."""
+    monkeypatch.chdir(tmp_path)
+    check = checking(cli.main, capsys)
+
+    def run(line, **files):
+        for name, content in files.items():
+            (tmp_path / name).write_text(content, encoding="utf-8")
+        code, out, err = check("doctor", *shlex.split(line), "--json")
+        return code, json.loads(out) if out else err
+
+    return run
+
+
+def listed(compared: dict, outcome: str) -> list[str]:
+    """The dangers of the only configuration with this outcome, of defects only the numbers."""
+    (pair,) = compared["configurations"]
+    return [one["says"].split()[0] if one["label"] == "Defect" else one["says"] for one in pair[outcome]]
+
+
+UNCHANGED = [
+    "8.24",
+    "a loss of power of all brokers can lose an acknowledged record",
+    "with 2 brokers down, not every write is acknowledged",
+    "the loss of 2 brokers can lose a committed record",
+]
+
+
+def test_text(tmp_path, monkeypatch, capsys, fake):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t").write_text(DURABLE, encoding="utf-8")
+    check = checking(cli.main, capsys)
+    code, out, err = check("doctor", "t", "--kafka-version", "3.9", "--metadata-version", "3.9", "--compare", "4.1")
+    assert (code, err) == (VIOLATED, "")
+    assert out.splitlines() == [
+        "After an upgrade from Kafka 3.9 to 4.1: 0 fixed, 0 new, 1 undecided, 4 unchanged",
+        "  Assumed    only the brokers become Kafka 4.1, all of them; clients stay what they are",
+        f"  Assumed    {STAYS.format('3.9')}",
+        "  Assumed    producers are Java clients of Kafka 3.9, by default with enable.idempotence=true"
+        " (--producer FILE)",
+        "  Assumed    Kafka's defaults of brokers (unclean.leader.election.enable=false,"
+        " auto.leader.rebalance.enable=true; --broker FILE)",
+        f"  Stays off  {ELR_OFF}",
+        "",
+        "Kafka 3.9, 3 replicas, min.insync.replicas=2, acks=all",
+        "  Before     Keeps its promises, but for 1 known defect of this release, and unless 2 brokers are lost or all"
+        " lose power",
+        "  After      Keeps its promises, but for 1 known defect of this release, and unless 2 brokers are lost or all"
+        " lose power",
+        "  Undecided  Defect: 8.7e A response in flight carries records of the next epoch (undecided before, absent"
+        " after)",
+        "  Unchanged  Defect: 8.24 A leader that misses its own demotion acknowledges what others have truncated",
+        "             Power: a loss of power of all brokers can lose an acknowledged record",
+        "             Brokers: with 2 brokers down, not every write is acknowledged",
+        "             Brokers: the loss of 2 brokers can lose a committed record",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "fixed", "new"),
+    [("--kafka-version 3.7 --compare 3.9.1", ["8.7d"], []), ("--kafka-version 3.9.1 --compare 3.7", [], ["8.7d"])],
+)
+def test_a_defect_that_a_release_repairs(ask, fake, line, fixed, new):
+    fake.rule = saying(finding(Word.VIOLATED), "stale_diverging_response")
+    code, out = ask(f"t {line}", t=DURABLE)
+    assert (code, listed(out, "fixed"), listed(out, "new"), listed(out, "unchanged")) == (
+        VIOLATED,
+        fixed,
+        new,
+        UNCHANGED,
+    )
+
+
+def test_metadata_version_stays(ask, fake):
+    _, out = ask("t --kafka-version 3.7 --compare 4.3", t=DURABLE)
+    assert out["assumed"][1] == STAYS.format("that of 3.7")
+    assert out["stays_off"] == [ELR_OFF]
+    cases = list(dict.fromkeys(dict(case.switches).get("ELR") for case, _ in fake.asked if case.protocol == "4.3"))
+    assert cases == ["off"]
+
+
+def test_older_features_stay_off_together(ask):
+    _, out = ask("t --kafka-version 3.4 --compare 4.3", t=DURABLE)
+    assert [line.split(":")[0] for line in out["stays_off"]] == [
+        "a fetch carries the broker's epoch (KIP-903)",
+        "a smaller ISR begins no new leader epoch (KAFKA-15021)",
+        "eligible leader replicas (KIP-966)",
+    ]
+
+
+@pytest.mark.parametrize("given", ["--metadata-version 4.1", ""])
+def test_eligible_leader_replicas_stay_on(ask, fake, given):
+    _, out = ask(f"t --kafka-version 4.1 {given} --compare 4.3", t=DURABLE)
+    assert out["stays_off"] == []
+    assert {dict(case.switches).get("ELR") for case, _ in fake.asked if case.protocol == "4.3"} == {None}
+
+
+def test_defaults_of_brokers_change_and_those_of_clients_stay(ask, fake):
+    code, out = ask("t b --kafka-version 0.10.2 --compare 3.9", t=OTHER, b=WITH_ZOOKEEPER)
+    (pair,) = out["configurations"]
+    assert pair["defaults"] == [{"key": "unclean.leader.election.enable", "before": "true", "after": "false"}]
+    assert {case.acks for case, question in fake.asked if question.topic is Topic.POWER} == {"1"}
+    assert out["assumed"][1] == "inter.broker.protocol.version becomes that of 3.9, its default, as no file gives it"
+    assert (code, out["change"], out["from_release"], out["to_release"]) == (SAFE, "upgrade", "0.10.2", "3.9")
+
+
+def test_a_known_failure_of_clients_stays_with_their_release(ask, fake):
+    fake.rule = saying(finding(Word.VIOLATED), "buffer_is_reused_in_flight")
+    _, upgrade = ask("t --kafka-version 3.7 --compare 4.3", t=DURABLE)
+    _, downgrade = ask("t --kafka-version 4.3 --compare 3.7", t=DURABLE)
+    assert "12.8" in listed(upgrade, "unchanged")
+    assert "12.8" not in listed(downgrade, "new")
+
+
+def test_inter_broker_protocol_version_stays_if_a_file_gives_it(ask):
+    broker = WITH_ZOOKEEPER + "inter.broker.protocol.version=2.4\n"
+    _, out = ask("t b --kafka-version 2.4 --compare 3.9", t=DURABLE, b=broker)
+    assert out["assumed"][1] == "inter.broker.protocol.version stays 2.4 (b:3)"
+
+
+def test_zookeeper_that_is_only_assumed_stays(ask, fake):
+    _, out = ask("t --kafka-version 2.7 --compare 3.9", t=DURABLE)
+    assert {case.protocol for case, _ in fake.asked} == {"2.8"}
+    assert out["change"] == "upgrade"
+
+
+def test_a_downgrade_is_said_and_lowers_an_assumed_metadata_version(ask):
+    _, out = ask("t --kafka-version 4.1 --compare 3.9", t=DURABLE)
+    assert out["headline"].startswith("After a downgrade from Kafka 4.1 to 3.9: ")
+    assert out["assumed"][1] == (
+        "metadata.version was lowered to that of 3.9 before (kafka-features downgrade), as brokers need it"
+    )
+
+
+def test_the_same_release(ask):
+    _, out = ask("t --kafka-version 3.7 --compare 3.7", t=DURABLE)
+    assert out["headline"] == "Kafka 3.7 is the release that the cluster has: 0 fixed, 0 new, 1 undecided, 4 unchanged"
+    assert out["change"] == "none"
+
+
+def test_a_release_that_is_not_modelled(ask):
+    code, out = ask("t --kafka-version 4.3 --compare 4.6", t=DURABLE)
+    (pair,) = out["configurations"]
+    assert code == UNDECIDED
+    assert pair["after"]["headline"].startswith("Cannot tell, because the replication protocol of Kafka 4.6")
+
+
+def test_each_configuration_is_compared_and_the_worst_is_first(ask):
+    topics = "".join(
+        f"Topic: {name}\tPartitionCount: 1\tReplicationFactor: 3\tConfigs: min.insync.replicas={least}\n"
+        f"\tTopic: {name}\tPartition: 0\tLeader: 1\tReplicas: 1,2,3\tIsr: 1,2,3\n"
+        for name, least in (("a", 2), ("b", 1), ("c", 2))
+    )
+    _, out = ask("topics --kafka-version 3.7 --compare 3.9", topics=topics)
+    assert [(pair["topics"], pair["after"]["kind"]) for pair in out["configurations"]] == [
+        (["b"], "can-lose"),
+        (["a", "c"], "defects"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("--compare x", "--compare x: 'x' is not a version of Kafka; write for example 0.10.2, 0.10.1-IV2 or 3.9"),
+        (
+            "b --kafka-version 3.7 --compare 4.0",
+            "--compare 4.0: brokers of Kafka 4.0 do not start: the cluster has ZooKeeper (zookeeper.connect=z:2181 in"
+            " b:2), and 3.9 is the last release with ZooKeeper; migrate to KRaft first, or compare with 3.9 or older",
+        ),
+        (
+            "--kafka-version 3.7 --metadata-version 3.7 --compare 2.7",
+            "--compare 2.7: brokers of Kafka 2.7 do not start: the cluster has KRaft controllers (--metadata-version),"
+            " which came with 2.8",
+        ),
+        (
+            "--kafka-version 4.1 --metadata-version 4.1 --compare 3.9",
+            "--compare 3.9: brokers of Kafka 3.9 do not start: metadata.version 4.1 (--metadata-version) is newer;"
+            " lower it first, and give the lower one",
+        ),
+        (
+            "--kafka-version 3.3 --metadata-version 3.2 --compare 4.0",
+            "--compare 4.0: brokers of Kafka 4.0 do not start: metadata.version 3.2 (--metadata-version) is older than"
+            " 3.3-IV3; raise it first, and give --metadata-version",
+        ),
+        ("--compare 3.9 --alerts a.yml", "--alerts does not go with --compare; leave one of them out"),
+        ("--compare 3.9 --restart-all", "--compare does not go with --restart-all; leave one of them out"),
+    ],
+)
+def test_contradictions_are_one_line(ask, line, says):
+    code, err = ask(f"t {line}", t=DURABLE, b=WITH_ZOOKEEPER)
+    assert (code, err.strip()) == (USAGE, f"check: {says}")
