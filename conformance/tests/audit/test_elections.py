@@ -175,7 +175,7 @@ def predicted_and_found(generation: str, seed: int, folder: Path) -> set[Standin
 
 
 @pytest.mark.parametrize("generation", ["2.1", "2.8"])
-@pytest.mark.parametrize("seeds", [range(20), pytest.param(range(20, 400), marks=pytest.mark.exhaustive)])
+@pytest.mark.parametrize("seeds", [range(20), pytest.param(range(20, 400), marks=pytest.mark.recorded)])
 def test_an_election_loses_what_is_predicted(tmp_path: Path, generation: str, seeds: range) -> None:
     """2.1 asks for the end of an epoch before it fetches (KIP-320); 2.8 truncates on fetch."""
     found = [predicted_and_found(generation, seed, tmp_path / str(seed)) for seed in seeds]
@@ -192,7 +192,7 @@ CLEAN = Chances(
 )
 
 
-@pytest.mark.parametrize("seeds", [range(20), pytest.param(range(20, 500), marks=pytest.mark.exhaustive)])
+@pytest.mark.parametrize("seeds", [range(20), pytest.param(range(20, 500), marks=pytest.mark.recorded)])
 def test_nothing_acknowledged_is_said_to_be_not_committed(tmp_path: Path, seeds: range) -> None:
     """While elections are clean, a broker of the ISR loses no acknowledged record, and no acknowledged record
     is said to be replaced or not committed."""
