@@ -38,10 +38,7 @@ CONSUMER = "consumer"
 
 
 class Cluster:
-    """Brokers 0 to N-1, a controller, clients, and the network between them; `Start` describes their initial state.
-
-    `switches`, `settings` and `assigned` are the protocol, the settings and the replicas with which the cluster began.
-    """
+    """Brokers 0 to N-1, a controller, clients, and the network between them; `Start` describes their initial state."""
 
     def __init__(
         self,
@@ -56,7 +53,7 @@ class Cluster:
         `directory` is not empty or cannot be written."""
         switches = generation(protocol) if isinstance(protocol, str) else protocol
         start, settings, known_bug = start or Start(), settings or Settings(), _bug_named(bug)
-        self.switches, self.settings, self.assigned = switches, settings, start.assigned
+        self._switches, self._settings, self._assigned = switches, settings, start.assigned
         self._clock = Clock()
         self._network = Network()
         surroundings = (start, self._network, self.process_of, self.is_running)
@@ -87,6 +84,21 @@ class Cluster:
     def now(self) -> int:
         """The time in milliseconds since the start."""
         return self._clock.now
+
+    @property
+    def switches(self) -> Switches:
+        """The rules of the protocol that the cluster follows."""
+        return self._switches
+
+    @property
+    def settings(self) -> Settings:
+        """The settings with which the cluster began."""
+        return self._settings
+
+    @property
+    def assigned(self) -> tuple[int, ...]:
+        """The replicas with which the cluster began."""
+        return self._assigned
 
     @property
     def brokers(self) -> tuple[int, ...]:

@@ -16,6 +16,7 @@ import pytest
 from conformance.tests.support.places import CONFORMANCE, PROJECT
 from isrcheck.conformance.cluster.acts import Act
 from isrcheck.conformance.cluster.cluster import Cluster
+from isrcheck.conformance.cluster.configuration.protocol import USUAL, generation
 from isrcheck.conformance.cluster.configuration.settings import Settings, Start
 from isrcheck.conformance.cluster.controller.controller import Election
 from isrcheck.conformance.cluster.observe import ClusterView
@@ -232,7 +233,8 @@ def test_the_cluster_exposes_only_methods_and_views() -> None:
     shown = {each: getattr(cluster, each) for each in dir(cluster) if not each.startswith("_")}
     found = {name: value for name, value in shown.items() if not callable(value)}
     parts = [found.pop("coordinator"), found.pop("outside")]
-    assert found == {"now": 0, "brokers": (0, 1, 2), "has_kraft": False}
+    began = {"switches": generation(USUAL), "settings": Settings(), "assigned": (0, 1, 2)}
+    assert found == {"now": 0, "brokers": (0, 1, 2), "has_kraft": False, **began}
     for part in parts:
         values = [getattr(part, each) for each in dir(part) if not each.startswith("_")]
         assert [value for value in values if not callable(value) and value != ()] == []
