@@ -30,14 +30,7 @@ from isrcheck.checker.answers.answer import (
 )
 from isrcheck.checker.answers.findings import Finding, Search, trace_of, without_search
 from isrcheck.checker.answers.forecast import asked, foretell
-from isrcheck.checker.answers.questions import (
-    Case,
-    Question,
-    Topic,
-    defects_of,
-    loses_data,
-    losses_to_survive,
-)
+from isrcheck.checker.answers.questions import Case, Question, Topic, defects_of, loses_data, losses_to_survive
 from isrcheck.checker.answers.recorded import Record, Recorded
 from isrcheck.checker.answers.report import answer_lines, as_object, now_of, table_lines
 from isrcheck.checker.cluster.cluster import Cluster, Reading
@@ -452,10 +445,9 @@ def run(options: Options, opening: OpenSession) -> CommandResult:
     if events := asked(options.cluster):
         if len(events) > 1:
             raise UsageError(f"{events[1]} does not go with {events[0]}; give one of them")
-        if options.own.get("report"):
-            raise UsageError(f"--report does not go with {events[0]}; leave one of them out")
-        if options.own.get("compare") is not None:
-            raise UsageError(f"--compare does not go with {events[0]}; leave one of them out")
+        for other in ("report", "compare"):
+            if options.own.get(other):
+                raise UsageError(f"--{other} does not go with {events[0]}; leave one of them out")
         reading = _read(options, live)
         return foretell(reading, options.cluster, details=options.output.details, strict=options.output.strict)
     budget = Budget(options.limits.seconds, 0, opening.began)

@@ -91,7 +91,7 @@ def _row(change: Change) -> tuple[str, ...]:
 
 
 def _places(change: Change) -> str:
-    """The first line of a text log that tells the state, and how many more do."""
+    """The first line of a text log that shows the state, and the number of further lines that show it."""
     places = [*([change.source] if change.offset is None else []), *(change.seen_in or ())]
     more = f" and {len(places) - 1} more" if len(places) > 1 else ""
     return f"{places[0]}{more}" if places else "-"

@@ -266,7 +266,7 @@ class Connection:
             )
         return NoAnswerError(what)
 
-    # --- who answers, and who asks ---
+    # --- the APIs of the broker, and the login ---
 
     def _api_versions(self) -> Any:
         values = {"client_software_name": CLIENT, "client_software_version": "1"}
