@@ -25,7 +25,7 @@ from isrcheck.conformance.audit.acknowledged import Whereabouts
 from isrcheck.conformance.audit.comparison import leader_epochs
 from isrcheck.conformance.audit.copies import CopyLog, EpochRun
 from isrcheck.conformance.cluster.configuration.protocol import generation
-from isrcheck.conformance.cluster.log.epoch_cache import EpochEntry, LeaderEpochFileCache
+from isrcheck.conformance.cluster.log.epoch_cache import LeaderEpochFileCache
 
 NEWEST_PROTOCOL = "4.1"
 NEW_EPOCH = 1 << 62
@@ -284,9 +284,11 @@ def truncation_offset(leader: CopyLog, follower: CopyLog) -> int:
 
 
 def _cache(log: CopyLog) -> LeaderEpochFileCache:
-    """The leader epochs of a log, as a broker that starts has them in memory. Kafka: UnifiedLog.apply."""
-    entries = [EpochEntry(epoch, start) for epoch, start in leader_epochs(log)]
-    cache = LeaderEpochFileCache(entries, generation(NEWEST_PROTOCOL), None)
+    """The leader epochs of a log, as a broker that starts has them in memory: without entries that contradict later
+    ones. Kafka: LeaderEpochFileCache, UnifiedLog.apply."""
+    cache = LeaderEpochFileCache((), generation(NEWEST_PROTOCOL), None)
+    for epoch, start in leader_epochs(log):
+        cache.assign(epoch, start)
     cache.truncate_from_end(log.end)
     if cache.starts_below(log.start):
         cache.truncate_from_start(log.start)

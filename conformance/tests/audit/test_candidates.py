@@ -272,6 +272,20 @@ def test_many_ranges_are_counted(ask, tmp_path, monkeypatch):
     assert lines[16] == "  and 2 more ranges, which --json lists"
 
 
+def test_leader_epochs_that_go_back(ask, tmp_path, monkeypatch):
+    """As when Kafka reads them, the later entry counts: broker 2 truncates to where its epoch 3 begins."""
+    monkeypatch.chdir(tmp_path)
+    broker(tmp_path / "broker1", batches(0, 0, 1), high_watermark=2, epochs=[(0, 0), (1, 2)])
+    broker(tmp_path / "broker2", batches(0, 0, 0, 0), high_watermark=2, epochs=[(5, 0), (3, 1)])
+    lines, code = ask("broker1", "broker2")
+    assert lines[4:7] == [
+        "broker1 loses 2 records:",
+        f"  offsets 2 to 3 of epoch 0, on broker2: {REPLACED}",
+        "  broker2 truncates its log at offset 1: it removes 3 records",
+    ]
+    assert code == VIOLATED
+
+
 @pytest.mark.parametrize(
     ("words", "line"),
     [
