@@ -1,7 +1,7 @@
-"""Prometheus alerting rules for the findings of `isrcheck doctor` (--alerts FILE): what to watch, and why.
+"""Alerting rules of Prometheus for what `isrcheck doctor` found: which metrics to watch, and why.
 
 In:  the answers about a cluster.
-Out: YAML text with a rule for each alert. A finding for which Kafka has no metric is a comment.
+Out: the text of a YAML file (--alerts FILE), in which a finding without a metric is a comment; or objects for --json.
 
 The names of metrics follow the example configurations of the JMX exporter for Kafka: lower case, `_total` in place of
 PerSec. The names of MBeans are those of Kafka's sources (ReplicaManager, LogManager, ControllerMetadataMetrics,
@@ -27,13 +27,40 @@ class Alert:
     name: str
     source: str
     """What the metric measures: the MBean of Kafka."""
-    expression: str
-    """The condition, in PromQL."""
+    query: str
+    """The value that is watched, in PromQL."""
+    threshold: str
+    """The comparison with which the value fires, as in `> 0`."""
     pause: str
     """How long the condition has to hold."""
     severity: str
     why: Callable[[Answer], str | None]
     """Returns what the alert shows about an answer's topics; None if they do not need the alert."""
+
+    @property
+    def expression(self) -> str:
+        """The condition, in PromQL."""
+        return f"{self.query} {self.threshold}"
+
+
+@dataclass(frozen=True)
+class Rule:
+    """An alert that a cluster needs, with the reasons why."""
+
+    alert: Alert
+    findings: dict[str, list[str]]
+    """What the alert shows, each with the topics and settings (`report.subject`) for which it shows this."""
+
+    @property
+    def summary(self) -> str:
+        """All that the alert shows, in one line."""
+        return "; ".join(self.findings)
+
+    @property
+    def description(self) -> str:
+        """For which topics the rule is there, and which MBean its metric comes from."""
+        subjects = "; or ".join(" | ".join(subjects) for subjects in self.findings.values())
+        return f"For {subjects}. Source: {self.alert.source}"
 
 
 MANAGER = "kafka.server:type=ReplicaManager,name="
@@ -121,7 +148,8 @@ ALERTS = (
     Alert(
         "KafkaOfflinePartitions",
         f"{CONTROLLER}OfflinePartitionsCount",
-        "max(kafka_controller_kafkacontroller_offlinepartitionscount) > 0",
+        "max(kafka_controller_kafkacontroller_offlinepartitionscount)",
+        "> 0",
         "0m",
         "critical",
         _offline,
@@ -129,7 +157,8 @@ ALERTS = (
     Alert(
         "KafkaUncleanLeaderElection",
         "kafka.controller:type=ControllerStats,name=UncleanLeaderElectionsPerSec",
-        "sum(increase(kafka_controller_controllerstats_uncleanleaderelections_total[10m])) > 0",
+        "sum(increase(kafka_controller_controllerstats_uncleanleaderelections_total[10m]))",
+        "> 0",
         "0m",
         "critical",
         _unclean,
@@ -137,7 +166,8 @@ ALERTS = (
     Alert(
         "KafkaUnderMinIsr",
         f"{MANAGER}UnderMinIsrPartitionCount",
-        "sum(kafka_server_replicamanager_underminisrpartitioncount) > 0",
+        "sum(kafka_server_replicamanager_underminisrpartitioncount)",
+        "> 0",
         "0m",
         "critical",
         _below,
@@ -145,7 +175,8 @@ ALERTS = (
     Alert(
         "KafkaAtMinIsr",
         f"{MANAGER}AtMinIsrPartitionCount",
-        "sum(kafka_server_replicamanager_atminisrpartitioncount) > 0",
+        "sum(kafka_server_replicamanager_atminisrpartitioncount)",
+        "> 0",
         "5m",
         "warning",
         _at,
@@ -153,7 +184,8 @@ ALERTS = (
     Alert(
         "KafkaUnderReplicatedPartitions",
         f"{MANAGER}UnderReplicatedPartitions",
-        "sum(kafka_server_replicamanager_underreplicatedpartitions) > 0",
+        "sum(kafka_server_replicamanager_underreplicatedpartitions)",
+        "> 0",
         "10m",
         "warning",
         _lagging,
@@ -161,7 +193,8 @@ ALERTS = (
     Alert(
         "KafkaIsrShrinks",
         f"{MANAGER}IsrShrinksPerSec",
-        "sum(increase(kafka_server_replicamanager_isrshrinks_total[15m])) > 0",
+        "sum(increase(kafka_server_replicamanager_isrshrinks_total[15m]))",
+        "> 0",
         "15m",
         "warning",
         _shrinking,
@@ -169,7 +202,8 @@ ALERTS = (
     Alert(
         "KafkaNoActiveController",
         f"{CONTROLLER}ActiveControllerCount",
-        "sum(kafka_controller_kafkacontroller_activecontrollercount) != 1",
+        "sum(kafka_controller_kafkacontroller_activecontrollercount)",
+        "!= 1",
         "1m",
         "critical",
         lambda answer: "no controller, or more than one, is active: without one, no leader is elected",
@@ -177,7 +211,8 @@ ALERTS = (
     Alert(
         "KafkaOfflineLogDirectory",
         "kafka.log:type=LogManager,name=OfflineLogDirectoryCount",
-        "sum(kafka_log_logmanager_offlinelogdirectorycount) > 0",
+        "sum(kafka_log_logmanager_offlinelogdirectorycount)",
+        "> 0",
         "0m",
         "critical",
         _disk,
@@ -186,7 +221,8 @@ ALERTS = (
         "KafkaBrokersRestartedTogether",
         "the start time of the process, which the exporter itself provides",
         "count(changes(process_start_time_seconds[15m]) > 0"
-        " and on (instance) kafka_server_replicamanager_leadercount >= 0) > 1",
+        " and on (instance) kafka_server_replicamanager_leadercount >= 0)",
+        "> 1",
         "0m",
         "critical",
         _restarts,
@@ -194,7 +230,8 @@ ALERTS = (
     Alert(
         "KafkaLateTransactions",
         f"{MANAGER}PartitionsWithLateTransactionsCount",
-        "sum(kafka_server_replicamanager_partitionswithlatetransactionscount) > 0",
+        "sum(kafka_server_replicamanager_partitionswithlatetransactionscount)",
+        "> 0",
         "5m",
         "warning",
         _transactions,
@@ -202,8 +239,25 @@ ALERTS = (
 )
 
 
-def rules_of(answers: Sequence[Answer]) -> str:
-    """The alerting rules for a cluster, as the text of a file for Prometheus."""
+def rules_of(answers: Sequence[Answer]) -> list[Rule]:
+    """Return the rules that a cluster needs."""
+    subjects = [subject(answer.cluster) for answer in answers]
+    always_fires = any(map(has_no_spare, answers))  # the sum over all topics
+    rules = []
+    for alert in ALERTS:
+        if alert.why is _at and always_fires:
+            continue
+        findings: dict[str, list[str]] = {}
+        for answer, topics in zip(answers, subjects, strict=True):
+            if (why := alert.why(answer)) is not None and topics not in (same := findings.setdefault(why, [])):
+                same.append(topics)
+        if findings:
+            rules.append(Rule(alert, findings))
+    return rules
+
+
+def as_yaml(answers: Sequence[Answer]) -> str:
+    """Return the text of a file of rules for Prometheus."""
     lines = [
         "# Alerting rules for Prometheus, by isrcheck doctor. Metrics have the names that the JMX exporter's example",
         "# configurations for Kafka give them. The rules sum over all brokers; with several clusters, select one.",
@@ -212,29 +266,34 @@ def rules_of(answers: Sequence[Answer]) -> str:
         "  - name: isrcheck-doctor",
         "    rules:",
     ]
-    always_fires = any(map(has_no_spare, answers))  # the sum over all topics
-    for alert in ALERTS:
-        if alert.why is _at and always_fires:
-            continue
-        reasons = {subject(answer.cluster): why for answer in answers if (why := alert.why(answer)) is not None}
-        if reasons:
-            lines += _rule(alert, reasons)
+    for rule in rules_of(answers):
+        lines += [
+            f"      - alert: {rule.alert.name}",
+            f"        expr: {_quoted(rule.alert.expression)}",
+            f"        for: {rule.alert.pause}",
+            "        labels:",
+            f"          severity: {rule.alert.severity}",
+            "        annotations:",
+            f"          summary: {_quoted(rule.summary)}",
+            f"          description: {_quoted(rule.description)}",
+        ]
     return "\n".join(lines) + "\n"
 
 
-def _rule(alert: Alert, reasons: dict[str, str]) -> Iterator[str]:
-    by_reason: dict[str, list[str]] = {}
-    for topics, why in reasons.items():
-        by_reason.setdefault(why, []).append(topics)
-    yield f"      - alert: {alert.name}"
-    yield f"        expr: {_quoted(alert.expression)}"
-    yield f"        for: {alert.pause}"
-    yield "        labels:"
-    yield f"          severity: {alert.severity}"
-    yield "        annotations:"
-    yield f"          summary: {_quoted('; '.join(by_reason))}"
-    for_topics = "; or ".join(" | ".join(topics) for topics in by_reason.values())
-    yield f"          description: {_quoted(f'For {for_topics}. Source: {alert.source}')}"
+def as_objects(answers: Sequence[Answer]) -> list[dict[str, object]]:
+    """Return the rules as objects for --json, which docs/json.md describes."""
+    return [
+        {
+            "name": rule.alert.name,
+            "metric": rule.alert.source,
+            "expression": rule.alert.expression,
+            "threshold": rule.alert.threshold,
+            "for": rule.alert.pause,
+            "labels": {"severity": rule.alert.severity},
+            "findings": [{"says": says, "subjects": subjects} for says, subjects in rule.findings.items()],
+        }
+        for rule in rules_of(answers)
+    ]
 
 
 def _without_metric(answer: Answer) -> Iterator[str]:

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from isrcheck.checker.answers.alerts import as_objects, as_yaml
 from isrcheck.checker.answers.answer import (
     Answer,
     Change,
@@ -445,7 +446,7 @@ def run(options: Options, opening: OpenSession) -> CommandResult:
     if events := asked(options.cluster):
         if len(events) > 1:
             raise UsageError(f"{events[1]} does not go with {events[0]}; give one of them")
-        for other in ("report", "compare"):
+        for other in ("report", "compare", "alerts"):
             if options.own.get(other):
                 raise UsageError(f"--{other} does not go with {events[0]}; leave one of them out")
         reading = _read(options, live)
@@ -497,18 +498,17 @@ def run(options: Options, opening: OpenSession) -> CommandResult:
         lines += ["", *(f"{command}  # {shows}" for command, shows in commands.items())]
     alerts: Path | None = options.own.get("alerts")
     if alerts is not None:
-        from isrcheck.checker.answers.alerts import rules_of
         from isrcheck.traces.format.files import put
 
         try:
-            put(alerts, rules_of(answers).encode(), replace=options.own["force"])
+            put(alerts, as_yaml(answers).encode(), replace=options.own["force"])
             lines += ["", f"{alerts}: alerting rules for Prometheus"]
         except UsageError as error:
             failure = failure or str(error)
     code = code_of(answers, options.cluster.fail_on or (), strict=options.output.strict)
     return CommandResult(
         "\n".join(lines),
-        as_object(answers, now, reading.remarks),
+        as_object(answers, now, reading.remarks) | {"alerts": as_objects(answers)},
         code,
         failure,
         asking.is_interrupted,

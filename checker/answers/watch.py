@@ -96,13 +96,14 @@ class Watched:
         return tuple(-number for number in self.topics[name].gravity), name
 
     def as_object(self) -> dict[str, object]:
-        """Return the reading as an object for --json, which docs/your_cluster.md describes."""
+        """Return the reading as an object for --json, which docs/json.md describes."""
         return {
             "at": self.at,
             "seconds": round(self.seconds, 3),
             "exit_code": self.code,
             "headline": self.headline,
             "is_read": self.is_read,
+            "unknown": self.unknown,
             "topics": {
                 name: {each.name: getattr(risk, each.name) for each in fields(Risk)}
                 for name, risk in self.topics.items()

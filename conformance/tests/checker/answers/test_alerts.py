@@ -1,15 +1,22 @@
-"""`isrcheck doctor --alerts FILE`: which alerting rules a cluster gets, and what happens to the file."""
+"""The alerting rules that a cluster gets, as a file (--alerts FILE) and in --json.
+
+They are compared with what has to read them: the expressions with a parser of PromQL, the names of metrics with the
+rules of the exporters, the file with the format of Prometheus' rules.
+"""
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 
+import promql_parser as promql
 import pytest
+import yaml
 
 from conformance.tests.support.engine import checking
 from isrcheck.checker import cli
-from isrcheck.checker.answers.alerts import ALERTS
+from isrcheck.checker.answers.alerts import ALERTS, MANAGER
 from isrcheck.commands.exit_codes import USAGE, VIOLATED
 
 DURABLE = "replication.factor=3\nmin.insync.replicas=2\nacks=all\n"
@@ -102,13 +109,117 @@ def test_no_rule_that_always_fires(rules):
     assert names(text) & {"KafkaUnderReplicatedPartitions", "KafkaAtMinIsr", "KafkaIsrShrinks"} == set()
 
 
-def test_names_follow_the_exporter():
-    """Each metric is that of the MBean: domain, type and name in lower case; PerSec is a total."""
+MBEANS = {
+    # org.apache.kafka.controller.metrics.ControllerMetadataMetrics; kafka.controller.KafkaController with ZooKeeper
+    "kafka.controller:type=KafkaController,name=OfflinePartitionsCount": "Value",
+    "kafka.controller:type=ControllerStats,name=UncleanLeaderElectionsPerSec": "Count",
+    # org.apache.kafka.controller.metrics.QuorumControllerMetrics; kafka.controller.KafkaController with ZooKeeper
+    "kafka.controller:type=KafkaController,name=ActiveControllerCount": "Value",
+    # kafka.server.ReplicaManager
+    "kafka.server:type=ReplicaManager,name=UnderMinIsrPartitionCount": "Value",
+    "kafka.server:type=ReplicaManager,name=AtMinIsrPartitionCount": "Value",
+    "kafka.server:type=ReplicaManager,name=UnderReplicatedPartitions": "Value",
+    "kafka.server:type=ReplicaManager,name=IsrShrinksPerSec": "Count",
+    "kafka.server:type=ReplicaManager,name=PartitionsWithLateTransactionsCount": "Value",
+    "kafka.server:type=ReplicaManager,name=LeaderCount": "Value",
+    # kafka.log.LogManager
+    "kafka.log:type=LogManager,name=OfflineLogDirectoryCount": "Value",
+}
+"""MBeans of Kafka, below the class that registers them, with the attribute that is exported: that of a gauge is Value,
+that of a meter is Count."""
+
+EXPORTER = (
+    (r"kafka.(\w+)<type=(.+), name=(.+)PerSec\w*><>Count", r"kafka_\1_\2_\3_total"),
+    (r"kafka.(\w+)<type=(.+), name=(.+)><>Value", r"kafka_\1_\2_\3"),
+)
+"""The rules that apply to these MBeans, with lowercaseOutputName, in each of: prometheus/jmx_exporter,
+examples/kafka-2_0_0.yml and kafka-kraft-3_0_0.yml; strimzi-kafka-operator, examples/metrics/kafka-metrics.yaml."""
+
+
+def exported(mbean):
+    """The name under which the exporter has an MBean."""
+    text = f"{mbean.replace(':', '<').replace(',', ', ')}><>{MBEANS[mbean]}"
+    return next(re.sub(rule, name, text).lower() for rule, name in EXPORTER if re.fullmatch(rule, text))
+
+
+def metrics(expression):
+    """The names of the metrics in a parsed expression."""
+    match expression:
+        case promql.VectorSelector(name=name):
+            return {name}
+        case promql.MatrixSelector(vector_selector=inner) | promql.AggregateExpr(expr=inner):
+            return metrics(inner)
+        case promql.BinaryExpr(lhs=left, rhs=right):
+            return metrics(left) | metrics(right)
+        case promql.Call(args=arguments):
+            return set().union(*map(metrics, arguments))
+        case promql.NumberLiteral():
+            return set()
+
+
+def test_every_metric_is_one_that_the_exporters_have():
+    names = {exported(mbean) for mbean in MBEANS}
     for alert in ALERTS:
-        match = re.fullmatch(r"kafka\.(\w+):type=(\w+),name=(\w+?)(PerSec)?", alert.source)
-        if match is not None:
-            name = "_".join(("kafka", *match.groups()[:3])).lower() + ("_total" if match[4] else "")
-            assert re.search(rf"\b{name}\b", alert.expression), alert.name
+        used = metrics(promql.parse(alert.expression))
+        if alert.source in MBEANS:
+            assert used == {exported(alert.source)}
+        else:
+            assert used == {"process_start_time_seconds", exported(f"{MANAGER}LeaderCount")}
+            assert used - names == {"process_start_time_seconds"}  # of the exporter's agent, which is in the process
+
+
+def test_every_expression_compares_a_value_with_its_threshold():
+    for alert in ALERTS:
+        match promql.parse(alert.expression):
+            case promql.BinaryExpr(op=sign, lhs=promql.AggregateExpr(), rhs=promql.NumberLiteral(val=number)):
+                assert f"{sign} {number:g}" == alert.threshold
+            case other:
+                pytest.fail(f"{alert.name}: {other}")
+
+
+def test_the_file_has_the_format_of_prometheus(rules):
+    """As promtool checks it: https://prometheus.io/docs/prometheus/latest/configuration/alerting_rules"""
+    for content in (DURABLE, f"{DURABLE}transactional.id=a\n", "replication.factor=1\nacks=all\n"):
+        file = yaml.safe_load(rules(content)[1])
+        (group,) = file["groups"]
+        assert (file.keys(), group.keys(), group["name"]) == ({"groups"}, {"name", "rules"}, "isrcheck-doctor")
+        assert len({rule["alert"] for rule in group["rules"]}) == len(group["rules"])
+        for rule in group["rules"]:
+            assert list(rule) == ["alert", "expr", "for", "labels", "annotations"]
+            promql.parse(rule["expr"])
+            assert re.fullmatch(r"\d+m", rule["for"])
+            assert rule["labels"]["severity"] in ("critical", "warning")
+            assert list(rule["annotations"]) == ["summary", "description"]
+            assert all(isinstance(text, str) and "{{" not in text for text in rule["annotations"].values())
+
+
+@pytest.mark.parametrize("words", ["doctor t", "--config t"])
+def test_the_rules_are_in_json_too(rules, tmp_path, capsys, words):
+    alerts = yaml.safe_load(rules(DURABLE)[1])["groups"][0]["rules"]
+    assert cli.main([*words.split(), "--kafka-version", "4.1", "--json"]) == VIOLATED
+    found = {alert["name"]: alert for alert in json.loads(capsys.readouterr().out)["alerts"]}
+    assert [(name, alert["expression"]) for name, alert in found.items()] == [
+        (rule["alert"], rule["expr"]) for rule in alerts
+    ]
+    assert found["KafkaUnderMinIsr"] == {
+        "name": "KafkaUnderMinIsr",
+        "metric": "kafka.server:type=ReplicaManager,name=UnderMinIsrPartitionCount",
+        "expression": "sum(kafka_server_replicamanager_underminisrpartitioncount) > 0",
+        "threshold": "> 0",
+        "for": "0m",
+        "labels": {"severity": "critical"},
+        "findings": [
+            {
+                "says": "fewer than 2 replicas are in sync: writes with acks=all are refused",
+                "subjects": ["Kafka 4.1, 3 replicas, min.insync.replicas=2, acks=all"],
+            }
+        ],
+    }
+
+
+def test_the_file_goes_with_the_doctor_s_answer(ask):
+    words = "--alerts alerts.yml --lose broker:1"
+    assert ask(DURABLE, words) == (USAGE, "", "check: --alerts does not go with --lose; leave one of them out\n")
 
 
 def test_an_existing_file_stays(ask, tmp_path):

@@ -14,8 +14,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from jsonschema import validate
 
 from conformance.tests.checker.cluster.live.stub import Api, Part, StubCluster, served, speaking
+from conformance.tests.docs.json_reference import SCHEMA
 from conformance.tests.support.places import PROJECT
 from isrcheck.checker.answers.answer import Kind
 from isrcheck.checker.answers.watch import Metrics, Risk, Watched, risk_of
@@ -95,6 +97,7 @@ def test_metrics_in_prometheus_format() -> None:
 
 def test_metrics_of_a_failed_reading_invent_nothing() -> None:
     failed = Watched(AT, 2, UNDECIDED, "Unknown: no answer", is_read=False)
+    validate(failed.as_object(), {"$ref": "#/$defs/watched", "$defs": SCHEMA["$defs"]})
     assert list(failed.lines()) == [f"{AT}  Unknown: no answer"]
     lines = [line for line in failed.metrics().splitlines() if not line.startswith("# ")]
     assert lines == [
@@ -183,6 +186,10 @@ def test_a_saved_file_gives_the_same_answer(tmp_path: Path, capsys: pytest.Captu
         (
             ["--bootstrap-server", "b:1", "--watch", "1", "--details"],
             "--details goes with a single reading; leave out --details, --watch and --metrics-port",
+        ),
+        (
+            ["--bootstrap-server", "b:1", "--watch", "1", "--alerts", "a.yml"],
+            "--alerts goes with a single reading; leave out --alerts, --watch and --metrics-port",
         ),
         (["--bootstrap-server", "b:1", "--metrics-port", "0"], "--metrics-port 127.0.0.1:0: not HOST:PORT; write it"),
         (["--bootstrap-server", "b:1", "--watch", "0"], "--watch 0: not a time; give a number of seconds above 0"),
@@ -282,6 +289,7 @@ def test_watching_as_json() -> None:
         line = json.loads(process.stdout.readline())
         process.send_signal(signal.SIGINT)
         assert process.communicate() == ("", "check: interrupted after 1 reading\n")
+    validate(line, {"$ref": "#/$defs/watched", "$defs": SCHEMA["$defs"]})
     assert (line["is_read"], line["exit_code"], line["headline"].partition(",")[0]) == (True, 12, "Keeps its promises")
     assert line["topics"] == {
         "t": {"partitions": 1, "without_leader": 0, "under_min_isr": 0, "at_min_isr": 1, "under_replicated": 0}
