@@ -576,7 +576,8 @@ def _asked(live: LiveRequest, topics: tuple[str, ...]) -> Contents:
         if (error.name or "").partition(".")[0] != "kio":
             raise
         raise UsageError("--bootstrap-server needs kio, which is not installed: pip install 'isrcheck[wire]'") from None
-    snapshot = read_cluster(Request(live.addresses, read_security(live.client), topics, live.timeout))
+    security = read_security(live.client, live.timeout)
+    snapshot = read_cluster(Request(live.addresses, security, topics, live.timeout))
     if live.save is not None:
         save(snapshot, live.save)
     contents = Contents()

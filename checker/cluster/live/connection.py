@@ -28,6 +28,7 @@ from kio.static.constants import EntityType
 
 from isrcheck.checker.cluster.live.address import Address
 from isrcheck.checker.cluster.live.cursor import Cursor, MalformedError
+from isrcheck.checker.cluster.live.old_configs import OldResponse
 from isrcheck.checker.cluster.live.reading import read
 from isrcheck.checker.cluster.live.sasl import NotTrustedError
 from isrcheck.checker.cluster.live.security import PLAINTEXT, Security
@@ -61,14 +62,14 @@ VERSIONS = {
     Api.METADATA: (1, 12),
     Api.SASL_HANDSHAKE: (1, 1),
     Api.API_VERSIONS: (0, 3),
-    Api.DESCRIBE_CONFIGS: (1, 4),
+    Api.DESCRIBE_CONFIGS: (0, 4),
     Api.SASL_AUTHENTICATE: (0, 2),
     Api.LIST_PARTITION_REASSIGNMENTS: (0, 0),
     Api.DESCRIBE_QUORUM: (0, 2),
     Api.DESCRIBE_TOPIC_PARTITIONS: (0, 0),
 }
-"""The oldest and the newest version of each API that the doctor asks for; kio has them all. Brokers since 0.10.0 answer
-ApiVersions, and Metadata in version 1."""
+"""The oldest and the newest version of each API that the doctor asks for. kio has them all, except version 0 of
+DescribeConfigs (old_configs.py). Brokers since 0.10.0 answer ApiVersions, and Metadata in version 1."""
 
 
 class ConnectError(UsageError):
@@ -119,10 +120,15 @@ class Connection:
         self.is_lost = True
         self.socket.close()
 
+    def version(self, api: Api) -> int:
+        """The newest version of an API that both the broker and the doctor know; negative without one."""
+        (first, last), (oldest, newest) = self.versions.get(api, (0, -1)), VERSIONS[api]
+        shared = min(last, newest)
+        return shared if shared >= max(first, oldest) else -1
+
     def has(self, api: Api) -> bool:
         """Whether the broker answers an API in a version that the doctor knows."""
-        (first, last), (oldest, newest) = self.versions.get(api, (0, -1)), VERSIONS[api]
-        return max(first, oldest) <= min(last, newest)
+        return self.version(api) >= 0
 
     def ask(self, api: Api, **values: Any) -> Any:
         """Ask a request in its newest shared version, and return the response. `values` are fields of kio's schema (a
@@ -134,14 +140,16 @@ class Connection:
         if self.is_lost:
             self._open()
         try:
-            return self._ask(api, min(self.versions[api][1], VERSIONS[api][1]), values)
+            return self._ask(api, self.version(api), values)
         except (ConnectError, NoAnswerError):
             self.close()
             raise
 
     def _ask(self, api: Api, version: int, values: Mapping[str, Any]) -> Any:
         self.asked += 1
-        schema: Any = load_request_schema(api, version)
+        is_old = api is Api.DESCRIBE_CONFIGS and version == 0
+        known = 1 if is_old else version
+        schema: Any = load_request_schema(api, known)
         header: Any = schema.__header_schema__
         sent = {
             "request_api_key": api,
@@ -151,12 +159,12 @@ class Connection:
         }
         with io.BytesIO() as buffer:
             entity_writer(header)(buffer, header(**{name: sent[name] for name in _names(header)}))
-            entity_writer(schema)(buffer, _entity(api, version, schema, values))
-            body = buffer.getvalue()
+            entity_writer(schema)(buffer, _entity(api, known, schema, values))
+            body = buffer.getvalue()[:-1] if is_old else buffer.getvalue()
         self._send(len(body).to_bytes(4, "big") + body, api)
         try:
             cursor = Cursor(self._receive(api))
-            response_schema: Any = load_response_schema(api, version)
+            response_schema: Any = load_response_schema(api, known)
             if (told := read(response_schema.__header_schema__, cursor).correlation_id) != self.asked:
                 raise MalformedError(f"the answer to request {told}, not to {self.asked}")
             if (
@@ -165,7 +173,7 @@ class Connection:
                 and cursor.peek(2) == struct.pack(">h", ErrorCode.unsupported_version)
             ):
                 return None  # KIP-511: the rest has the format of version 0
-            return read(response_schema, cursor)
+            return read(OldResponse if is_old else response_schema, cursor)
         except MalformedError as error:
             raise ConnectError(
                 f"{self.address}: its answer is not of Kafka's protocol ({error}); check the port"
@@ -290,7 +298,7 @@ class Connection:
                 answer = self.ask(Api.SASL_AUTHENTICATE, auth_bytes=message)
                 if answer.error_code:
                     reason = name_of(answer.error_code)
-                    raise ConnectError(f"{where} does not accept the user or the password ({reason}); correct {file}")
+                    raise ConnectError(f"{where} does not accept {login.proof} ({reason}); correct {file}")
                 message = messages.send(answer.auth_bytes)
         except StopIteration:
             return

@@ -28,6 +28,7 @@ from isrcheck.checker.cluster.live.connection import (
     milliseconds,
     name_of,
 )
+from isrcheck.checker.cluster.live.old_configs import OldSetting
 from isrcheck.checker.cluster.live.security import Security
 from isrcheck.checker.cluster.live.snapshot import (
     BrokerRead,
@@ -59,6 +60,9 @@ TOPIC_KEYS = (
 SOURCES = {1: "topic", 2: "broker", 3: "cluster", 4: "static", 5: "default"}
 """Where a setting is set, by the numbers of DescribeConfigs (ConfigSource)."""
 UNKNOWN_SOURCE = "unknown"
+SET_IN = {TOPIC: "topic", BROKER: "static"}
+"""Where a setting that is no default is set, by the kind of its resource, according to brokers before 1.1. They do not
+say it, and Kafka's own client takes it from the kind, too (DescribeConfigsResponse)."""
 
 TOPICS_AT_ONCE, PARTITIONS_AT_ONCE, BROKERS_AT_ONCE = 500, 2000, 16
 NO_LEADER = -1
@@ -250,6 +254,8 @@ class _Reading:
         return found
 
     def _cluster_settings(self) -> tuple[SettingRead, ...] | None:
+        if self.server.version(Api.DESCRIBE_CONFIGS) == 0:
+            return ()  # brokers before 1.1 have no such settings (KIP-226)
         try:
             return _settings_of_broker(self.server, "")
         except (ConnectError, NoAnswerError) as error:
@@ -371,7 +377,13 @@ def _settings(result: Any) -> tuple[SettingRead, ...]:
     """Return the settings of an answer, without secrets: brokers hide their values, and those of other keys that look
     like secrets are left out."""
     return tuple(
-        SettingRead(each.name, each.value, SOURCES.get(each.config_source, UNKNOWN_SOURCE))
+        SettingRead(each.name, each.value, _source(result.resource_type, each))
         for each in result.configs
         if each.value is not None and not each.is_sensitive and shown(each.name, each.value) == printable(each.value)
     )
+
+
+def _source(kind: int, setting: Any) -> str:
+    if isinstance(setting, OldSetting):
+        return "default" if setting.is_default else SET_IN[kind]
+    return SOURCES.get(setting.config_source, UNKNOWN_SOURCE)

@@ -1,4 +1,5 @@
-"""The messages with which a client proves to a broker who it is: SASL PLAIN (RFC 4616) and SCRAM (RFC 5802)."""
+"""The messages with which a client proves to a broker who it is: SASL PLAIN (RFC 4616), SCRAM (RFC 5802) and
+OAUTHBEARER (RFC 7628)."""
 
 from __future__ import annotations
 
@@ -11,7 +12,8 @@ from dataclasses import dataclass, field
 
 SCRAM = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
 """The hash of each mechanism of SCRAM."""
-MECHANISMS = ("PLAIN", *SCRAM)
+OAUTHBEARER = "OAUTHBEARER"
+MECHANISMS = ("PLAIN", *SCRAM, OAUTHBEARER)
 MOST_ITERATIONS = 1_000_000
 """The most iterations of SCRAM: a server that asks for more would only keep the client busy."""
 
@@ -27,12 +29,26 @@ class Login:
     mechanism: str
     """One of `MECHANISMS`."""
     user: str
+    """Empty with OAUTHBEARER, whose token names the user."""
     password: str = field(repr=False)
+    """The password; with OAUTHBEARER, the token."""
+    extensions: tuple[tuple[str, str], ...] = ()
+    """With OAUTHBEARER: names and values that the broker also asks for, such as `logicalCluster` of Confluent Cloud."""
+
+    @property
+    def proof(self) -> str:
+        """What the broker checks, in words."""
+        return "the token" if self.mechanism == OAUTHBEARER else "the user or the password"
 
     def messages(self) -> Generator[bytes, bytes, None]:
         """Yield the client's messages; receive the broker's answer to each. Raises NotTrustedError."""
         if self.mechanism == "PLAIN":
             yield f"\0{self.user}\0{self.password}".encode()
+        elif self.mechanism == OAUTHBEARER:
+            given = (("auth", f"Bearer {self.password}"), *self.extensions)
+            refusal = yield "\1".join(["n,,", *(f"{name}={value}" for name, value in given), "", ""]).encode()
+            if refusal:
+                yield b"\1"  # the broker waits for this byte before it ends the login with an error
         else:
             yield from self._scram(SCRAM[self.mechanism])
 

@@ -2,17 +2,19 @@
 
 The keys are those of Kafka's Java clients, and those of librdkafka where its names differ. Python's own TLS makes the
 connections, so certificates and keys must be PEM files: a key store of Java is refused, with the command that converts
-it. Messages never contain a password.
+it. The token of OAUTHBEARER is fetched while the file is read. Messages never contain a password or a token.
 """
 
 from __future__ import annotations
 
 import re
 import ssl
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from isrcheck.checker.cluster.live.sasl import MECHANISMS, Login
+from isrcheck.checker.cluster.live.oauth import ENDPOINT, token_of
+from isrcheck.checker.cluster.live.sasl import MECHANISMS, OAUTHBEARER, Login
 from isrcheck.checker.cluster.property_files import PropertiesError, Property, quoted, read_properties
 
 PLAINTEXT = "PLAINTEXT"
@@ -26,6 +28,18 @@ _NOT_READ = (
     "ssl.engine.factory.class",
 )
 """Keys that name classes of Java, which do the work in place of the settings."""
+_TOKENS_OF_KAFKA = tuple(
+    f"org.apache.kafka.common.security.oauthbearer.{within}OAuthBearerLoginCallbackHandler"
+    for within in ("", "secured.")
+)
+"""The names, new and old, of the one such class whose work isrcheck does itself: it gets the token of OAUTHBEARER."""
+_OF_THE_TOKEN = {
+    "id": ("clientId", "sasl.oauthbearer.client.credentials.client.id", "sasl.oauthbearer.client.id"),
+    "secret": ("clientSecret", "sasl.oauthbearer.client.credentials.client.secret", "sasl.oauthbearer.client.secret"),
+    "scope": ("scope", "sasl.oauthbearer.scope"),
+}
+"""For each value that a token endpoint asks for: the option of JAAS, then the keys of Kafka since 4.1 (KIP-1139) and of
+librdkafka."""
 _TRUST, _KEY = ("ssl.truststore.location", "ssl.ca.location"), ("ssl.keystore.location", "ssl.certificate.location")
 
 
@@ -42,8 +56,9 @@ class Security:
     """The client's property file; empty without one."""
 
 
-def read_security(path: Path | None) -> Security:
-    """Return how a client's file (None: no file) says to connect. Raises PropertiesError for a bad or unusable file."""
+def read_security(path: Path | None, timeout: float = 10.0) -> Security:
+    """Return how a client's file (None: no file) says to connect. Raises PropertiesError for a bad or unusable file,
+    and UndecidedError if a token endpoint does not answer within `timeout` seconds."""
     if path is None:
         return Security()
     given = {line.key: line for line in read_properties(path)}
@@ -52,7 +67,8 @@ def read_security(path: Path | None) -> Security:
             raise PropertiesError(
                 f"{line.place}: {line.key} is a placeholder, which only Java resolves; write its value"
             )
-    if own := next((given[key] for key in _NOT_READ if key in given), None):
+    java = (given[key] for key in _NOT_READ if key in given and given[key].value.strip() not in _TOKENS_OF_KAFKA)
+    if own := next(java, None):
         raise PropertiesError(
             f"{own.place}: {own.key} names a class of Java, which isrcheck cannot run;"
             f" give a user with {', '.join(MECHANISMS)} or a client certificate"
@@ -69,11 +85,11 @@ def read_security(path: Path | None) -> Security:
             " add security.protocol=SASL_SSL, SSL or SASL_PLAINTEXT"
         )
     tls = _tls(given) if protocol.endswith("SSL") else None
-    login = _login(given, path) if protocol.startswith("SASL") else None
+    login = _login(given, path, timeout) if protocol.startswith("SASL") else None
     return Security(protocol, tls, login, str(path))
 
 
-def _first(given: dict[str, Property], *keys: str) -> Property | None:
+def _first(given: Mapping[str, Property], *keys: str) -> Property | None:
     return next((given[key] for key in keys if key in given and given[key].value.strip()), None)
 
 
@@ -158,24 +174,28 @@ def _unusable(line: Property, error: OSError, more: str = "") -> PropertiesError
 # --- SASL ---
 
 
-def _login(given: dict[str, Property], path: Path) -> Login:
+def _login(given: dict[str, Property], path: Path, timeout: float) -> Login:
     said = _first(given, "sasl.mechanism", "sasl.mechanisms")
     mechanism = said.value.strip().upper() if said else "GSSAPI"
     if mechanism not in MECHANISMS:
         where = (
             f"{said.place}: {said.key}={mechanism}" if said else f"{path}: sasl.mechanism is GSSAPI by default, which"
         )
+        kerberos = " (Kerberos needs a library that isrcheck does not have)" if mechanism == "GSSAPI" else ""
         raise PropertiesError(
-            f"{where} is not supported; give a user with {', '.join(MECHANISMS)}, or the files that kafka-topics,"
-            " kafka-configs and kafka-features print (isrcheck doctor FILE ...)"
+            f"{where} is not supported{kerberos}; connect to another listener, with {', '.join(MECHANISMS)} or a client"
+            " certificate, or give the files that kafka-topics, kafka-configs and kafka-features print"
+            " (isrcheck doctor FILE ...)"
         )
     jaas = _first(given, "sasl.jaas.config")
+    named = {
+        match["name"]: re.sub(r"\\(.)", r"\1", match["quoted"]) if match["bare"] is None else match["bare"]
+        for match in _OPTION.finditer("" if jaas is None else jaas.value)
+    }
+    if mechanism == OAUTHBEARER:
+        return _login_with_token(given, path, named, timeout)
     user, password = _first(given, "sasl.username"), _first(given, "sasl.password")
     if jaas is not None:
-        named = {
-            match["name"]: re.sub(r"\\(.)", r"\1", match["quoted"]) if match["bare"] is None else match["bare"]
-            for match in _OPTION.finditer(jaas.value)
-        }
         if {"username", "password"} <= named.keys():
             return Login(mechanism, named["username"], named["password"])
         raise PropertiesError(f"{jaas.place}: sasl.jaas.config has no username or no password; add both")
@@ -185,3 +205,22 @@ def _login(given: dict[str, Property], path: Path) -> Login:
             ' password="...";'
         )
     return Login(mechanism, user.value, password.value)
+
+
+def _login_with_token(given: dict[str, Property], path: Path, named: Mapping[str, str], timeout: float) -> Login:
+    """Return the login with a token; `named` are the options of JAAS."""
+    endpoint = _first(given, ENDPOINT)
+    if endpoint is None:
+        raise PropertiesError(
+            f"{path}: {OAUTHBEARER} needs a token; add {ENDPOINT}=https://... and the client's id and secret, or"
+            f" {ENDPOINT}=file:///... with a file that has the token"
+        )
+    client = {}
+    for name, (option, *keys) in _OF_THE_TOKEN.items():
+        line = _first(given, *keys)
+        client[name] = named.get(option, "" if line is None else line.value).strip()
+    quoting = _first(given, "sasl.oauthbearer.header.urlencode")
+    quotes = quoting is not None and quoting.value.strip().lower() == "true"
+    beginning = "extension_"
+    extensions = [(key.removeprefix(beginning), named[key]) for key in named if key.startswith(beginning)]
+    return Login(OAUTHBEARER, "", token_of(endpoint, client, quotes=quotes, timeout=timeout), tuple(extensions))

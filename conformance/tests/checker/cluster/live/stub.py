@@ -1,7 +1,7 @@
 """A small stand-in for brokers: it answers the doctor's requests from a description of a cluster, over real sockets.
 
 Each broker has a port of 127.0.0.1. A test can leave APIs out, let an API fail with an error code or stay silent, ask
-for TLS and for a user (PLAIN, SCRAM), and change the cluster while it is read. Every request is noted.
+for TLS and for a user (PLAIN, SCRAM, OAUTHBEARER), and change the cluster while it is read. Every request is noted.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class StubCluster:
     silent: set[tuple[int, Api]] = field(default_factory=set)
     """Brokers and APIs that get no answer."""
     user: tuple[str, str, str] | None = None
-    """The mechanism, user and password that the brokers ask for."""
+    """The mechanism, user and password that the brokers ask for; with OAUTHBEARER, the extensions and the token."""
     tls: bool = False
     page: int = 2000
     """The most partitions in an answer to DescribeTopicPartitions."""
@@ -184,15 +184,16 @@ def _answer(cluster: StubCluster, broker: int, data: bytes, login: _Login) -> by
     cluster.asked.append((broker, api, version))
     cluster.begins(api)
     first, last = cluster.apis.get(api, (0, -1))
-    make = Maker(api, version)
+    make = Maker(api, version or 1 if api is Api.DESCRIBE_CONFIGS else version)
     if api is Api.API_VERSIONS and not first <= version <= last:
         return struct.pack(">ihi", correlation, ErrorCode.unsupported_version, 0)
     if not first <= version <= last or (broker, api) in cluster.silent:
         if (broker, api) in cluster.silent:
             threading.Event().wait(60)  # a daemon thread: it does not outlive the test
         return None
-    schema: Any = load_request_schema(key, version)
-    cursor = Cursor(data)
+    is_old = (api, version) == (Api.DESCRIBE_CONFIGS, 0)
+    schema: Any = load_request_schema(key, max(version, 1) if is_old else version)
+    cursor = Cursor(data + b"\0" if is_old else data)
     read(schema.__header_schema__, cursor)
     body = read(schema, cursor)
     if (
@@ -210,6 +211,8 @@ def _answer(cluster: StubCluster, broker: int, data: bytes, login: _Login) -> by
         response = login.answer(api, make, body)
     else:
         response = ANSWERS[api](cluster, broker, make, body)
+    if is_old:
+        return struct.pack(">i", correlation) + _old_configs(response)
     response_schema: Any = load_response_schema(key, version)
     header: Any = response_schema.__header_schema__
     with io.BytesIO() as buffer:
@@ -366,6 +369,26 @@ def _configs(cluster: StubCluster, broker: int, make: Maker, body: Any) -> Any:
     return make("DescribeConfigsResponse", results=tuple(result(each) for each in body.resources))
 
 
+def _old_configs(response: Any) -> bytes:
+    """Write a response to DescribeConfigs in version 0, which kio does not have."""
+
+    def text(value: str | None) -> bytes:
+        return struct.pack(">h", -1) if value is None else struct.pack(">h", len(value)) + value.encode()
+
+    def setting(each: Any) -> bytes:
+        flags = struct.pack(">???", each.read_only, each.config_source == SOURCES["default"], each.is_sensitive)
+        return text(each.name) + text(each.value) + flags
+
+    def result(each: Any) -> bytes:
+        head = struct.pack(">h", each.error_code) + text(None) + struct.pack(">b", each.resource_type)
+        return head + text(each.resource_name) + several([setting(one) for one in each.configs])
+
+    def several(parts: list[bytes]) -> bytes:
+        return struct.pack(">i", len(parts)) + b"".join(parts)
+
+    return struct.pack(">i", 0) + several([result(each) for each in response.results])
+
+
 def _quorum(cluster: StubCluster, broker: int, make: Maker, body: Any) -> Any:
     def state(replica: int) -> Any:
         end = 99 if replica == 3 else 100
@@ -451,6 +474,9 @@ class _Login:
         if mechanism == "PLAIN":
             self.is_done = message == f"\0{user}\0{password}"
             answer = b"" if self.is_done else None
+        elif mechanism == "OAUTHBEARER":
+            self.is_done = message == f"n,,\1auth=Bearer {password}\1{user}\1"
+            answer = b"" if self.is_done else None if message == "\1" else b'{"status":"invalid_token"}'
         elif not self.first:
             self.first = message.removeprefix("n,,")
             nonce = self.first.partition(",r=")[2] + "server"

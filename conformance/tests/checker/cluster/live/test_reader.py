@@ -116,10 +116,26 @@ def test_an_old_broker_with_zookeeper() -> None:
         apis={Api.METADATA: (0, 1), Api.API_VERSIONS: (0, 0), Api.DESCRIBE_CONFIGS: (0, 0)},
         finalized={},
         supported={},
+        topic_configs={"orders": {"min.insync.replicas": ("2", "topic"), "flush.ms": ("9", "default")}},
+        broker_configs={"min.insync.replicas": ("1", "static"), "ssl.key.password": (None, "static")},
     )
     snapshot = reading(cluster)
-    assert [topic.settings for topic in snapshot.topics] == [None]
+    assert [topic.settings for topic in snapshot.topics] == [
+        (SettingRead("min.insync.replicas", "2", "topic"), SettingRead("flush.ms", "9", "default"))
+    ]
+    assert {broker.settings for broker in snapshot.brokers} == {(SettingRead("min.insync.replicas", "1", "static"),)}
+    assert snapshot.cluster_settings == ()
     assert (snapshot.features, snapshot.quorum, snapshot.apis) == ((), None, (3, 18, 32))
+    assert snapshot.unknown == (
+        f"reassignments under way: {cluster.address} does not answer ListPartitionReassignments, as it is too old for"
+        " it, or has ZooKeeper",
+    )
+
+
+def test_a_broker_before_it_said_its_settings() -> None:
+    cluster = StubCluster(apis={Api.METADATA: (0, 1), Api.API_VERSIONS: (0, 0)}, finalized={}, supported={})
+    snapshot = reading(cluster)
+    assert [topic.settings for topic in snapshot.topics] == [None]
     says = f"{cluster.address} does not answer"
     assert snapshot.unknown == (
         f"reassignments under way: {says} ListPartitionReassignments, as it is too old for it, or has ZooKeeper",
