@@ -1,4 +1,5 @@
-"""The racks of brokers, from their property files, the output of kafka-broker-api-versions, and the option --rack."""
+"""The racks of brokers, from all places that show them: files of brokers, inventories of Ansible, the output of
+kafka-broker-api-versions, a running cluster, and the option --rack."""
 
 from __future__ import annotations
 

@@ -266,7 +266,7 @@ def _agreeing(old: GivenSetting, new: GivenSetting) -> GivenSetting:
         role = new.role.value
         why = f"one {role} cannot have both; keep one of them"
         if new.members[0] not in old.members:
-            why = f"the answer is for {role}s that agree in it; give only files that agree"
+            why = f"the answer is for {role}s that agree in it; set one value for all, or leave out files"
         raise PropertiesError(f"{new.source}: {new.spelled} contradicts {old.spelled} in {old.source}; {why}")
     return replace(old, places=old.places + new.places, members=old.members + new.members)
 

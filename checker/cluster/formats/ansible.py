@@ -16,6 +16,7 @@ from isrcheck.checker.cluster.formats.metadata import remarks_on_voters
 from isrcheck.checker.cluster.formats.tree import Tree
 from isrcheck.checker.cluster.formats.values import known, setting, settings_of, unknown
 from isrcheck.checker.cluster.property_files import READERS, Property, Section, printable
+from isrcheck.checker.cluster.racks import merged
 from isrcheck.checker.cluster.releases import Role, roles_that_know
 from isrcheck.checker.cluster.settings import READ_AS_TEXT
 from isrcheck.checker.cluster.versions import Evidence, Mode
@@ -96,7 +97,7 @@ def _read(part: Part, contents: Contents) -> None:
 def _read_rack(host: Tree, properties: Tree, contents: Contents) -> None:
     broker, rack = host.at("broker_id"), properties.at("broker.rack")
     if (broker.text or "").isdecimal() and rack.text and not unknown(rack):
-        contents.racks[int(broker.text or "")] = rack.text
+        contents.racks = merged(contents.racks, [(int(broker.text or ""), rack.text, rack.place)])
 
 
 def _read_mode(names: Sequence[str], mapping: Tree, contents: Contents) -> None:

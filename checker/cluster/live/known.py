@@ -8,6 +8,7 @@ from pathlib import Path
 from isrcheck.checker.cluster.contents import Contents, Partition, listed
 from isrcheck.checker.cluster.live.snapshot import BrokerRead, SettingRead, Snapshot
 from isrcheck.checker.cluster.property_files import READERS, Layer, PropertiesError, Property, printable
+from isrcheck.checker.cluster.racks import merged
 from isrcheck.checker.cluster.releases import FEATURES, metadata_version_of
 from isrcheck.checker.cluster.settings import READ_AS_TEXT
 from isrcheck.checker.cluster.versions import Evidence, Mode
@@ -21,7 +22,7 @@ NEW_APIS = (
 """APIs of brokers by their keys, each with its name and first release, newest first."""
 
 METADATA_VERSION = "metadata.version"
-CONFIGS, VERSIONS = "DescribeConfigs", "ApiVersions"
+CONFIGS, METADATA, VERSIONS = "DescribeConfigs", "Metadata", "ApiVersions"
 KRAFT_QUORUM = 55
 """The key of DescribeQuorum, which only brokers of a KRaft cluster answer."""
 
@@ -29,7 +30,10 @@ KRAFT_QUORUM = 55
 def add_snapshot(snapshot: Snapshot, contents: Contents) -> None:
     """Add the facts of a snapshot to the contents. Raises PropertiesError if they contradict each other."""
     contents.remarks += [*_summary(snapshot), *(f"not known: {line}" for line in snapshot.unknown)]
-    contents.racks |= {broker.id: broker.rack for broker in snapshot.brokers if broker.rack is not None}
+    place, racks = snapshot.place(METADATA), {broker.id: broker.rack for broker in snapshot.brokers}
+    contents.racks = merged(
+        contents.racks, ((broker, rack, place) for broker, rack in racks.items() if rack is not None)
+    )
     contents.evidence += _evidence(snapshot, contents)
     place, has_kraft = snapshot.place(VERSIONS), KRAFT_QUORUM in snapshot.apis
     cluster = [_property(each, snapshot.place(CONFIGS)) for each in snapshot.cluster_settings or ()]

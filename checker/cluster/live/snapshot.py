@@ -4,13 +4,14 @@ Each fact has its place: the broker that said it, and the API of Kafka's protoco
 of `unknown`. Secrets never get into a snapshot: values that a broker marks as sensitive are null in its answers, and
 values of keys that look like a password are left out.
 
-The file is JSON. Its first key, `isrcheck_snapshot`, is the version of the format; the other keys are the fields of
-`Snapshot` and of the classes in it, by name.
+The file is JSON. The value of `isrcheck_snapshot`, its first key, is the version of the format; the other keys are the
+fields of `Snapshot` and of the classes in it, by name.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import types
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass
@@ -23,7 +24,7 @@ from isrcheck.models.messages import UsageError
 
 FORMAT = "isrcheck_snapshot"
 VERSION = 1
-_BEGINNING = f'{{"{FORMAT}":'
+_KEY = re.compile(rf'"{FORMAT}"\s*:')  # within a string, a quotation mark has a backslash before it
 
 T = TypeVar("T")
 
@@ -147,15 +148,15 @@ def save(snapshot: Snapshot, path: Path) -> None:
 
 
 def is_snapshot(text: str) -> bool:
-    """Whether a text is a file of `save`, perhaps with other white space."""
-    return "".join(text[:200].split()).startswith(_BEGINNING)
+    """Whether a text is a file of `save`, perhaps with other white space and another order of keys."""
+    return text.lstrip().startswith("{") and _KEY.search(text) is not None
 
 
 def read_snapshot(text: str, path: Path) -> Snapshot:
     """Read the text of a file that `save` wrote; `path` is for messages. Raises PropertiesError if it is damaged."""
     try:
         content = json.loads(text)
-        if content.pop(FORMAT) != VERSION:
+        if content.pop(FORMAT, None) != VERSION:
             raise PropertiesError(f"{path}: a snapshot of another version of isrcheck; read the cluster again")
         snapshot: Snapshot = _value(Snapshot, content, "the snapshot")
     except (ValueError, RecursionError) as error:

@@ -165,8 +165,9 @@ def test_a_saved_file_gives_the_same_answer(tmp_path: Path, capsys: pytest.Captu
     with served(StubCluster()) as cluster:
         check(["doctor", "--bootstrap-server", cluster.address, "--save", str(file)])
     live = capsys.readouterr()
-    check(["doctor", str(file)])
-    assert capsys.readouterr() == live
+    for words in (["doctor", str(file)], ["--describe", str(file)], ["doctor", "--describe", str(file)]):
+        check(words)
+        assert capsys.readouterr() == live
     assert live.err == ""
 
 

@@ -52,6 +52,12 @@ def test_an_inventory_of_the_confluent_platform() -> None:
     assert found.remarks == (ONE,)
 
 
+def test_racks_of_two_inventories_must_agree() -> None:
+    assert refused(INVENTORY, INVENTORY.replace("az2", "az9")) == (
+        "f2:24: broker 2 is in rack az9 here, and in rack az2 in another place; keep the place that is right"
+    )
+
+
 def test_hosts_of_zookeeper_keep_the_metadata() -> None:
     text = "all:\n  vars:\n    kafka_version: 3.4.0\nzookeeper:\n  hosts:\n    z1:\n    z2:\nkafka_broker:\n  vars:\n"
     found = described(f"{text}    kafka_broker:\n      properties:\n        min.insync.replicas: 2\n")

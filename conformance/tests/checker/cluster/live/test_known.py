@@ -111,7 +111,7 @@ def test_brokers_that_differ_are_refused_with_both_places() -> None:
         reading(replace(SNAPSHOT, brokers=(broker(1), other)))
     assert str(refused.value) == (
         "host2:9092, DescribeConfigs: min.insync.replicas=1 contradicts min.insync.replicas=2 in host1:9092,"
-        " DescribeConfigs; the answer is for brokers that agree in it; give only files that agree"
+        " DescribeConfigs; the answer is for brokers that agree in it; set one value for all, or leave out files"
     )
 
 
@@ -199,6 +199,16 @@ def test_a_topic_that_is_described_twice() -> None:
         add_snapshot(SNAPSHOT, contents)
     assert str(refused.value) == (
         "host1:9092, DescribeTopicPartitions: topic t is described twice; give one description of it"
+    )
+
+
+def test_a_rack_that_contradicts_another_place() -> None:
+    contents = Contents(racks={2: "az9"})
+    with pytest.raises(PropertiesError) as refused:
+        add_snapshot(SNAPSHOT, contents)
+    assert str(refused.value) == (
+        "host1:9092, Metadata: broker 2 is in rack az2 here, and in rack az9 in another place; keep the place that is"
+        " right"
     )
 
 

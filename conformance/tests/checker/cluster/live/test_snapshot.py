@@ -37,9 +37,23 @@ def test_a_saved_reading_is_the_same(tmp_path: Path) -> None:
     assert is_snapshot(text)
     assert is_snapshot(pretty)
     assert read_snapshot(pretty, file) == read
+    in_order = json.dumps(json.loads(text), sort_keys=True)
+    assert is_snapshot(in_order)
+    assert read_snapshot(in_order, file) == read
 
 
-@pytest.mark.parametrize("text", ["", "{}", '{"topics": []}', "[]", "min.insync.replicas=2", '"isrcheck_snapshot"'])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{}",
+        '{"topics": []}',
+        "[]",
+        "min.insync.replicas=2",
+        '"isrcheck_snapshot"',
+        r'{"a": "\"isrcheck_snapshot\": 1"}',
+    ],
+)
 def test_another_file_is_not_a_saved_reading(text: str) -> None:
     assert not is_snapshot(text)
 
