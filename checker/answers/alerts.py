@@ -25,6 +25,7 @@ class Alert:
     """An alert: the metric with its threshold, and the findings for which it is there."""
 
     name: str
+    """The name under which Prometheus shows the alert."""
     source: str
     """What the metric measures: the MBean of Kafka."""
     query: str
@@ -32,8 +33,9 @@ class Alert:
     threshold: str
     """The comparison with which the value fires, as in `> 0`."""
     pause: str
-    """How long the condition has to hold."""
+    """How long the condition has to hold before the alert fires (`for` in a rule of Prometheus)."""
     severity: str
+    """`critical` or `warning`."""
     why: Callable[[Answer], str | None]
     """Returns what the alert shows about an answer's topics; None if they do not need the alert."""
 
@@ -65,6 +67,7 @@ class Rule:
 
 MANAGER = "kafka.server:type=ReplicaManager,name="
 CONTROLLER = "kafka.controller:type=KafkaController,name="
+"""The beginnings of the names of MBeans: those of a broker's replicas, and those of the controller."""
 
 
 def _offline(answer: Answer) -> str:

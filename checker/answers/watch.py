@@ -40,11 +40,13 @@ class Risk:
 
     partitions: int = 0
     without_leader: int = 0
+    """Nothing can be written or read."""
     under_min_isr: int = 0
     """Writes with acks=all are refused."""
     at_min_isr: int = 0
     """One more lost replica, and writes with acks=all are refused; or there is no leader, if the ISR has one member."""
     under_replicated: int = 0
+    """Not every replica is in sync, but more than min.insync.replicas asks for."""
 
     @property
     def gravity(self) -> tuple[int, ...]:
@@ -66,20 +68,20 @@ class Watched:
     """The result of one reading."""
 
     at: str
-    """When it ended, in UTC."""
+    """When the reading ended, in UTC (ISO 8601)."""
     seconds: float
-    """How long it took."""
+    """How long the reading took."""
     code: int
-    """The exit code that it would give."""
+    """The exit code that the command would have after this reading alone."""
     headline: str
-    """The worst answer; or why nothing is known."""
+    """The first line of the worst topic's answer; or why nothing is known."""
     is_read: bool = True
     """Whether the cluster was read; if not, the next fields are empty."""
     kinds: Mapping[Kind, int] = field(default_factory=dict)
     """How many topics have an answer of each kind."""
     topics: Mapping[str, Risk] = field(default_factory=dict)
     unknown: int = 0
-    """How many remarks say what is not known."""
+    """How many facts could not be read."""
 
     def lines(self) -> Iterator[str]:
         """Yield the text of the reading."""
@@ -120,7 +122,7 @@ class Watched:
         ended = datetime.fromisoformat(self.at).timestamp()
         yield from _metric("isrcheck_reading_timestamp_seconds", "When the last reading ended.", {"": int(ended)})
         yield from _metric(
-            "isrcheck_exit_code", "The exit code: 0, 12 a promise is broken, 3 unknown.", {"": self.code}
+            "isrcheck_exit_code", "The exit code: 0 no broken promise, 12 a broken one, 3 unknown.", {"": self.code}
         )
         if not self.is_read:
             return

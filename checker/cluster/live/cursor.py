@@ -15,7 +15,7 @@ class MalformedError(Exception):
 
 
 class Cursor:
-    """A position in the bytes of one frame."""
+    """A position in the bytes of one frame, that is, of one message without its length."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
@@ -43,7 +43,8 @@ class Cursor:
         return int(value)
 
     def count(self, values: int) -> None:
-        """A hook, called with the number of elements of a list before the list is read; it may raise MalformedError."""
+        """Called with the number of elements of a list before the list is read. A subclass can raise MalformedError
+        here, if it accepts only so many."""
 
     def varint(self) -> int:
         """The next unsigned integer of variable length."""

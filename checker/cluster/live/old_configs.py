@@ -7,7 +7,6 @@ only whether it is a default, and not where it is set. `read` (reading.py) reads
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import timedelta
 from typing import ClassVar
 
 
@@ -37,8 +36,8 @@ class OldResult:
 
 @dataclass(frozen=True)
 class OldResponse:
-    """The whole response."""
+    """The whole response, with the broker's `throttle_time` in milliseconds."""
 
     __flexible__: ClassVar[bool] = False
-    throttle_time: timedelta = field(metadata={"kafka_type": "timedelta_i32"})
+    throttle_time: int = field(metadata={"kafka_type": "timedelta_i32"})
     results: tuple[OldResult, ...]

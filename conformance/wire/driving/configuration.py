@@ -1,10 +1,11 @@
-"""The settings that the served brokers report: of topics and brokers, each with its value, its source and its type.
+"""The settings that the brokers of `conform serve` report: of topics and brokers, each with value, source and type.
 
-In:  the layers in which settings are made: static (server.properties), cluster and broker (changed while brokers run),
-     topic; Kafka's defaults.
+In:  the layers in which an operator can set a value: static (the file server.properties), cluster and broker (while
+     brokers run, for all of them or for one), topic; and Kafka's defaults.
 Out: for a topic or a broker, the entries of a DescribeConfigs response.
 
-A layer above hides the layers below it; an entry names them all as its synonyms. Kafka: ConfigHelper,
+The topic's value hides that of the broker, which hides that of the cluster, and so on down to static and default; an
+entry has the values of all layers as its synonyms, as Kafka calls them. Kafka: ConfigHelper,
 DynamicBrokerConfig, ServerTopicConfigSynonyms. Only the settings listed here are reported; Kafka has many more.
 """
 
@@ -55,6 +56,7 @@ class Key:
 
 
 LONGEST = str((1 << 63) - 1)
+"""Java's Long.MAX_VALUE: the default that stands for *never*."""
 
 BROKER_KEYS: Mapping[str, Key] = {
     "auto.create.topics.enable": Key(Kind.BOOLEAN, "true"),
@@ -108,6 +110,7 @@ TOPIC_KEYS: Mapping[str, tuple[str, str]] = {
 
 ONLY_KRAFT = frozenset({"broker.session.timeout.ms", "node.id", "process.roles"})
 ONLY_ZOOKEEPER = frozenset({"inter.broker.protocol.version", "zookeeper.session.timeout.ms"})
+"""The settings that brokers report only with KRaft, and only with ZooKeeper."""
 
 OF_THE_CLUSTER = ("min.insync.replicas", "unclean.leader.election.enable")
 """The settings by which the served cluster acts; the cluster has one value for all brokers."""

@@ -1,4 +1,4 @@
-"""What a served cluster has beside its topic with records: further topics, racks, settings, permissions of clients.
+"""What a cluster of `conform serve` has beside its topic with records: further topics, racks, settings, permissions.
 
 The partitions of further topics have no records and no fetches, so their replicas follow a rule: each replica whose
 broker is active joins the ISR at once, and a broker that is no longer active leaves the ISR at once. Who leads, the

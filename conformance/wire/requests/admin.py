@@ -1,8 +1,9 @@
 """Requests of administrators that only read: DescribeCluster, DescribeConfigs, DescribeTopicPartitions, DescribeQuorum,
 ListPartitionReassignments, ListGroups, DescribeGroups.
 
-The answers tell what the controller has recorded. What the cluster does not know is a constant: the voters of the
-quorum (`CONTROLLERS`). No request changes anything: AlterConfigs and its like are not served.
+The answers are about the simulated cluster that `conform serve` serves: partitions as its controller has recorded them,
+brokers as they run at present. The cluster has no controllers as nodes, so the voters of the quorum are constants
+(`CONTROLLERS`). No request changes anything: AlterConfigs and its like are not served.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ QUORUM_EPOCH = 1
 """The leader epoch of the quorum, whose leader never changes."""
 
 UNKNOWN_TIME = -1
+"""What DescribeQuorum says in place of a time that nobody knows."""
 
 
 async def describe_cluster(backend: Backend, broker: int, request: Request) -> Any:
@@ -73,7 +75,8 @@ async def describe_cluster(backend: Backend, broker: int, request: Request) -> A
 
 
 async def describe_configs(backend: Backend, broker: int, request: Request) -> Any:
-    """Answer with the settings of topics, of this broker, or of the cluster (a broker without a name)."""
+    """Answer with the settings of topics, with those of this broker, or with the dynamic defaults of all brokers, for
+    which a request names a broker without an id."""
 
     @cache
     def shown(entries: tuple[Entry, ...], wanted: tuple[str, ...]) -> tuple[Any, ...]:

@@ -1,4 +1,4 @@
-"""The token of OAUTHBEARER: from a file or a token endpoint into the login, and every way in which there is none."""
+"""The token of OAUTHBEARER: from a file or a token endpoint into the login; and what is said without a token."""
 
 from __future__ import annotations
 
