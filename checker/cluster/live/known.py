@@ -30,10 +30,9 @@ KRAFT_QUORUM = 55
 def add_snapshot(snapshot: Snapshot, contents: Contents) -> None:
     """Add the facts of a snapshot to the contents. Raises PropertiesError if they contradict each other."""
     contents.remarks += [*_summary(snapshot), *(f"not known: {line}" for line in snapshot.unknown)]
-    place, racks = snapshot.place(METADATA), {broker.id: broker.rack for broker in snapshot.brokers}
-    contents.racks = merged(
-        contents.racks, ((broker, rack, place) for broker, rack in racks.items() if rack is not None)
-    )
+    told_by = snapshot.place(METADATA)
+    racks = ((broker.id, broker.rack, told_by) for broker in snapshot.brokers if broker.rack is not None)
+    contents.racks = merged(contents.racks, racks)
     contents.evidence += _evidence(snapshot, contents)
     place, has_kraft = snapshot.place(VERSIONS), KRAFT_QUORUM in snapshot.apis
     cluster = [_property(each, snapshot.place(CONFIGS)) for each in snapshot.cluster_settings or ()]

@@ -196,6 +196,8 @@ def _answer(cluster: StubCluster, broker: int, data: bytes, login: _Login) -> by
     cursor = Cursor(data + b"\0" if is_old else data)
     read(schema.__header_schema__, cursor)
     body = read(schema, cursor)
+    if cursor.left:
+        return None
     if (
         cluster.user is not None
         and not login.is_done
