@@ -18,7 +18,7 @@ from pathlib import Path
 
 from isrcheck.checker.cluster.client_files import CLIENTS, OWN_FILE, ClientFile, dotted, named, without_prefix
 from isrcheck.checker.cluster.frameworks import connect_sections, mirror_maker_sections, streams_sections
-from isrcheck.checker.cluster.libraries import ClientLibrary
+from isrcheck.checker.cluster.libraries import KEYS_OF, ClientLibrary
 from isrcheck.checker.cluster.property_files import (
     LINE_END,
     READERS,
@@ -91,48 +91,7 @@ _SIGNS = frozenset(
 
 # --- Other libraries: librdkafka, Sarama, and the clients of Python ---------------------------------------------------
 
-_KEYS = {
-    ClientLibrary.SCALA: """
-        compressed.topics key.serializer.class producer.type queue.enqueue.timeout.ms serializer.class
-        serializer.encoding
-    """,
-    ClientLibrary.LIBRDKAFKA: """
-        api.version.fallback.ms api.version.request api.version.request.timeout.ms batch.num.messages
-        broker.address.family broker.address.ttl broker.version.fallback builtin.features compression.level
-        consume.callback.max.messages coordinator.query.interval.ms delivery.report.only.error dr_cb dr_msg_cb
-        enable.auto.offset.store enable.gapless.guarantee enable.partition.eof enable.random.seed
-        enable.sasl.oauthbearer.unsecure.jwt enable.ssl.certificate.verification enabled_events error_cb
-        fetch.error.backoff.ms fetch.queue.backoff.ms group.protocol.type https.ca.location https.ca.pem
-        internal.termination.signal log.connection.close log.queue log.thread.name log_level max.in.flight
-        message.copy.max.bytes message.send.max.retries message.timeout.ms metadata.broker.list msg_order_cmp
-        oauthbearer_token_refresh_cb offset.store.method offset.store.path offset.store.sync.interval.ms open_cb
-        plugin.library.paths produce.offset.report queue.buffering.backpressure.threshold queue.buffering.max.kbytes
-        queue.buffering.max.messages queue.buffering.max.ms queued.max.messages.kbytes queued.min.messages
-        queuing.strategy rebalance_cb receive.message.max.bytes reconnect.backoff.jitter.ms request.required.acks
-        sasl.kerberos.keytab sasl.kerberos.principal sasl.mechanisms sasl.oauthbearer.client.id
-        sasl.oauthbearer.client.secret sasl.oauthbearer.config sasl.oauthbearer.extensions sasl.oauthbearer.method
-        sasl.password sasl.username socket.blocking.max.ms socket.keepalive.enable socket.max.fails
-        socket.nagle.disable ssl.ca.certificate.stores ssl.ca.location ssl.ca.pem ssl.certificate.location
-        ssl.certificate.pem ssl.crl.location ssl.curves.list ssl.engine.id ssl.engine.location ssl.key.location
-        ssl.key.pem ssl.providers ssl.sigalgs.list statistics.interval.ms stats_cb sticky.partitioning.linger.ms
-        topic.blacklist topic.metadata.propagation.max.ms topic.metadata.refresh.fast.cnt
-        topic.metadata.refresh.fast.interval.ms topic.metadata.refresh.interval.ms topic.metadata.refresh.sparse
-    """,
-    ClientLibrary.CONNECT: """
-        config.storage.replication.factor config.storage.topic connector.class
-        connector.client.config.override.policy exactly.once.source.support exactly.once.support key.converter
-        offset.flush.interval.ms offset.storage.file.filename offset.storage.replication.factor offset.storage.topic
-        plugin.path status.storage.replication.factor status.storage.topic tasks.max value.converter
-    """,
-    ClientLibrary.STREAMS: """
-        application.id application.server default.key.serde default.value.serde num.standby.replicas
-        num.stream.threads processing.guarantee state.dir topology.optimization
-    """,
-}
-"""Keys that only one library or framework has. The aliases that librdkafka shares with the old Scala producer show
-librdkafka, unless another key shows Scala."""
-_ONLY = {library: frozenset(keys.split()) for library, keys in _KEYS.items()}
-_OF_ANY_LIBRARY = _SIGNS.union(*_ONLY.values())
+_OF_ANY_LIBRARY = _SIGNS.union(*KEYS_OF.values())
 
 _ALIASES = {
     "request.required.acks": "acks",
@@ -160,11 +119,6 @@ _VALUES = {
 """The Java clients' names of values that other libraries spell in their own ways, in small letters."""
 
 
-def is_key_of(library: ClientLibrary, key: str) -> bool:
-    """Whether only this library has a key."""
-    return key in _ONLY.get(library, ())
-
-
 def _translated(line: Property, key: str) -> Property:
     """Return a property of another library with the Java clients' names of its key and value."""
     return named(line, key, _VALUES.get(key, {}).get(line.value.strip().lower().removeprefix("sarama.")))
@@ -176,7 +130,7 @@ _PROPERTY_OF_DOTNET = re.compile(r"[A-Z][a-z]+(?:[A-Z][a-z]+)+")
 def _is_of_dotnet(line: Property) -> bool:
     """Whether a key is a property of confluent-kafka for .NET, such as BootstrapServers and EnableIdempotence."""
     key = dotted(line.key)
-    is_known = not roles_that_know(key).isdisjoint(CLIENTS) or key in _ONLY[ClientLibrary.LIBRDKAFKA]
+    is_known = not roles_that_know(key).isdisjoint(CLIENTS) or key in KEYS_OF[ClientLibrary.LIBRDKAFKA]
     return is_known and _PROPERTY_OF_DOTNET.fullmatch(line.key) is not None
 
 
@@ -185,7 +139,7 @@ def _dotnet(file: ClientFile) -> list[Section]:
 
 
 def _librdkafka(file: ClientFile) -> list[Section]:
-    is_scala = any(line.key in _ONLY[ClientLibrary.SCALA] for line in file.properties)
+    is_scala = any(line.key in KEYS_OF[ClientLibrary.SCALA] for line in file.properties)
     library = ClientLibrary.SCALA if is_scala else ClientLibrary.LIBRDKAFKA
     lines = []
     for line in file.properties:
@@ -274,10 +228,10 @@ _OF_A_FLOW = re.compile(r"[\w*.-]+->[\w*.-]+\..+")
 
 _DIALECTS: Sequence[tuple[Callable[[Property], bool], Callable[[ClientFile], list[Section]]]] = (
     (lambda line: _OF_A_FLOW.fullmatch(line.key) is not None, mirror_maker_sections),
-    (lambda line: line.key in _ONLY[ClientLibrary.CONNECT], connect_sections),
-    (lambda line: line.key in _ONLY[ClientLibrary.STREAMS], streams_sections),
+    (lambda line: line.key in KEYS_OF[ClientLibrary.CONNECT], connect_sections),
+    (lambda line: line.key in KEYS_OF[ClientLibrary.STREAMS], streams_sections),
     (lambda line: _field_of_sarama(line) != "", _sarama),
-    (lambda line: line.key in _ONLY[ClientLibrary.LIBRDKAFKA] | _ONLY[ClientLibrary.SCALA], _librdkafka),
+    (lambda line: line.key in KEYS_OF[ClientLibrary.LIBRDKAFKA] | KEYS_OF[ClientLibrary.SCALA], _librdkafka),
     (_is_of_dotnet, _dotnet),
     (_is_of_python, _python),
 )

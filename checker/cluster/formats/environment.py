@@ -12,9 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from isrcheck.checker.cluster.contents import Contents, listed
 from isrcheck.checker.cluster.formats.format import Format, Part
-from isrcheck.checker.cluster.formats.strimzi import LOST_AT_RESTART
 from isrcheck.checker.cluster.formats.tree import Tree
-from isrcheck.checker.cluster.formats.values import known, setting, unknown
+from isrcheck.checker.cluster.formats.values import LOST_AT_RESTART, known, setting, unknown
 from isrcheck.checker.cluster.property_files import Section, printable
 from isrcheck.checker.cluster.releases import Role
 

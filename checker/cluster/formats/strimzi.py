@@ -9,13 +9,10 @@ from __future__ import annotations
 from isrcheck.checker.cluster.contents import Contents
 from isrcheck.checker.cluster.formats.format import Format, Part
 from isrcheck.checker.cluster.formats.tree import Tree
-from isrcheck.checker.cluster.formats.values import known, number, setting, settings_of, unknown
+from isrcheck.checker.cluster.formats.values import LOST_AT_RESTART, known, number, setting, settings_of, unknown
 from isrcheck.checker.cluster.property_files import PropertiesError, Property, Section, printable
 from isrcheck.checker.cluster.releases import Role
 
-LOST_AT_RESTART = (
-    "so each restart of a pod loses its disk: the line Disk of the answer says what a lost disk does to your topics"
-)
 _GROUP = "kafka.strimzi.io/"
 
 

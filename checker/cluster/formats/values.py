@@ -10,6 +10,9 @@ from isrcheck.checker.cluster.formats.tree import Tree
 from isrcheck.checker.cluster.property_files import READERS, PropertiesError, Property, printable, properties_of, quoted
 from isrcheck.checker.cluster.settings import READ_AS_TEXT
 
+LOST_AT_RESTART = (
+    "so each restart of a pod loses its disk: the line Disk of the answer says what a lost disk does to your topics"
+)
 _FILLED_IN = re.compile(r"\$\{.*?\}|\{\{.*?\}\}|\{%.*?%\}|\$\(\w+\)|<<?[A-Z_]+>?>", re.DOTALL)
 """What a shell, a template or a provider of configurations replaces: ${MIN_ISR}, {{ min_isr }}, $(POD_NAME)."""
 
