@@ -16,6 +16,12 @@ from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
+from isrcheck.checker.cluster.applications import (
+    is_of_micronaut,
+    is_of_quarkus,
+    micronaut_sections,
+    quarkus_sections,
+)
 from isrcheck.checker.cluster.client_files import CLIENTS, OWN_FILE, ClientFile, dotted, named, without_prefix
 from isrcheck.checker.cluster.frameworks import connect_sections, mirror_maker_sections, streams_sections
 from isrcheck.checker.cluster.libraries import KEYS_OF, ClientLibrary
@@ -79,8 +85,12 @@ def has_clients(properties: Iterable[Property]) -> bool:
 
 
 def is_nested(properties: Iterable[Property]) -> bool:
-    """Whether properties, with the names of the entries around them, are those of Spring or Sarama."""
-    return any(line.key.startswith(SPRING) or _field_of_sarama(line) for line in properties)
+    """Whether properties, with the names of the entries around them, are those of Spring, Quarkus, Micronaut or
+    Sarama."""
+    return any(
+        line.key.startswith(SPRING) or is_of_quarkus(line) or is_of_micronaut(line) or _field_of_sarama(line)
+        for line in properties
+    )
 
 
 _SIGNS = frozenset(
@@ -227,6 +237,8 @@ def sections_of_any_library(role: Role | None, member: str, properties: Sequence
 _OF_A_FLOW = re.compile(r"[\w*.-]+->[\w*.-]+\..+")
 
 _DIALECTS: Sequence[tuple[Callable[[Property], bool], Callable[[ClientFile], list[Section]]]] = (
+    (is_of_quarkus, quarkus_sections),
+    (is_of_micronaut, micronaut_sections),
     (lambda line: _OF_A_FLOW.fullmatch(line.key) is not None, mirror_maker_sections),
     (lambda line: line.key in KEYS_OF[ClientLibrary.CONNECT], connect_sections),
     (lambda line: line.key in KEYS_OF[ClientLibrary.STREAMS], streams_sections),

@@ -113,8 +113,15 @@ def mirror_maker_sections(file: ClientFile) -> list[Section]:
         for line in file.properties
         if re.fullmatch(r"(?:.+->.+\.)?replication\.factor", line.key)
     ]
-    least = min(factors, key=lambda line: line.value.strip().zfill(5), default=None)
-    topic = [least] if least else set_by(replace(file.sign, written="MirrorMaker's default"), replication_factor="2")
+    given = [line for line in factors if line.value.strip() != "-1"]  # -1: the brokers' default.replication.factor
+    least = min(given, key=lambda line: line.value.strip().zfill(5), default=None)
+    topic = (
+        [least]
+        if least
+        else []
+        if factors
+        else set_by(replace(file.sign, written="MirrorMaker's default"), replication_factor="2")
+    )
     return [*sections, _own_topic(file, topic, "topics that MirrorMaker creates")]
 
 

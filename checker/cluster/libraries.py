@@ -5,6 +5,7 @@ Sources, read in August 2026:
 - Kafka Connect: Worker.baseProducerConfigs and baseConsumerConfigs; Kafka Streams: StreamsConfig
   (PRODUCER_DEFAULT_OVERRIDES, CONSUMER_DEFAULT_OVERRIDES). Both put their values into Java clients.
 - Spring Cloud Stream: KafkaMessageChannelBinder.getProducerFactory, KafkaBinderConfigurationProperties.requiredAcks.
+- SmallRye Reactive Messaging, the Kafka connector of Quarkus: see `applications`.
 - librdkafka 2.x: CONFIGURATION.md; rd_kafka_conf_finalize in src/rdkafka_conf.c (idempotence). confluent-kafka for
   Python, Go and .NET, kcat and node-rdkafka are clients of it.
 - Sarama: NewConfig and Config.Validate in config.go.
@@ -29,6 +30,7 @@ class ClientLibrary(Enum):
     CONNECT = "Kafka Connect"
     STREAMS = "Kafka Streams"
     BINDER = "Spring Cloud Stream"
+    SMALLRYE = "SmallRye Reactive Messaging"
     LIBRDKAFKA = "librdkafka"
     SARAMA = "Sarama"
     KAFKA_PYTHON = "kafka-python"
@@ -56,7 +58,13 @@ class ClientLibrary(Enum):
         return f"{key.replace('.', '_') if in_python else key}={value}"
 
 
-_WITH_JAVA_CLIENTS = (ClientLibrary.JAVA, ClientLibrary.CONNECT, ClientLibrary.STREAMS, ClientLibrary.BINDER)
+_WITH_JAVA_CLIENTS = (
+    ClientLibrary.JAVA,
+    ClientLibrary.CONNECT,
+    ClientLibrary.STREAMS,
+    ClientLibrary.BINDER,
+    ClientLibrary.SMALLRYE,
+)
 
 _INFINITE = "2147483647"
 
@@ -76,6 +84,7 @@ _DEFAULTS: Mapping[ClientLibrary, Mapping[str, str | tuple[tuple[str, str], ...]
         "auto.offset.reset": "earliest",
     },
     ClientLibrary.BINDER: {"acks": "1", "retries": "0"},
+    ClientLibrary.SMALLRYE: {"acks": "1"},
     ClientLibrary.LIBRDKAFKA: {
         "acks": "all",
         "enable.idempotence": "false",

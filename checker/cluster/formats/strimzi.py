@@ -1,4 +1,4 @@
-"""Reads the resources of Strimzi: `Kafka`, `KafkaNodePool` and `KafkaTopic`.
+"""Reads the resources of Strimzi: `Kafka`, `KafkaNodePool`, `KafkaTopic`, and those of Kafka Connect and MirrorMaker 2.
 
 Strimzi writes spec.kafka.config of a Kafka resource into the files of brokers and of controllers alike
 (KafkaBrokerConfigurationBuilder), so that with KRaft its settings count as those of processes with both roles.
@@ -6,10 +6,14 @@ Strimzi writes spec.kafka.config of a Kafka resource into the files of brokers a
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from isrcheck.checker.cluster.client_files import CLIENTS, ClientFile, merged, named, under
 from isrcheck.checker.cluster.contents import Contents
 from isrcheck.checker.cluster.formats.format import Format, Part
 from isrcheck.checker.cluster.formats.tree import Tree
 from isrcheck.checker.cluster.formats.values import LOST_AT_RESTART, known, number, setting, settings_of, unknown
+from isrcheck.checker.cluster.frameworks import connect_sections, mirror_maker_sections
 from isrcheck.checker.cluster.property_files import PropertiesError, Property, Section, printable
 from isrcheck.checker.cluster.releases import Role
 
@@ -85,8 +89,60 @@ def _read_topic(part: Part, contents: Contents) -> None:
         )
 
 
+def _read_connect(part: Part, contents: Contents) -> None:
+    assert part.tree is not None
+    contents.sections += connect_sections(_client_file(part.tree, settings_of(part.tree.at("spec", "config"))))
+
+
+def _client_file(tree: Tree, settings: Sequence[Property]) -> ClientFile:
+    kind = tree.at("kind")
+    sign = Property(f"kind: {kind.text}", "", kind.path, kind.line)
+    return ClientFile(f"the {kind.text} resource {_name(tree)}", None, settings, sign)
+
+
+def _read_bridge(part: Part, contents: Contents) -> None:
+    assert part.tree is not None
+    for role in CLIENTS:
+        if settings := settings_of(part.tree.at("spec", role.value, "config")):
+            contents.sections.append(Section(role, f"the KafkaBridge resource {_name(part.tree)}", tuple(settings)))
+
+
+def _read_mirror_maker(part: Part, contents: Contents) -> None:
+    """Read a KafkaMirrorMaker2 as the file of MirrorMaker 2 that has the same settings. Its workers have the
+    configuration of the target cluster; the source connector writes the mirrored records."""
+    assert part.tree is not None
+    spec = part.tree.at("spec")
+    clusters = {cluster.text_at("alias"): cluster for cluster in spec.at("clusters").items}
+    settings: list[Property] = []
+    for mirror in spec.at("mirrors").items:
+        source = mirror.text_at("sourceCluster") or mirror.text_at("source", "alias")
+        target = mirror.text_at("targetCluster") or spec.text_at("target", "alias")
+        connect = spec.at("target") or clusters.get(spec.text_at("connectCluster") or target) or spec
+        connector = mirror.at("sourceConnector", "config")
+        of_producer = merged(
+            under(settings_of(connect.at("config")), "producer."), under(settings_of(connector), "producer.override.")
+        )
+        settings += [named(line, f"{source}->{target}.producer.{line.key}") for line in of_producer]
+        for name in ("sourceConnector", "checkpointConnector", "heartbeatConnector"):
+            own = settings_of(mirror.at(name, "config"))
+            settings += [line for line in own if line.key.endswith("topic.replication.factor")]
+        settings += [
+            named(line, f"{source}->{target}.{line.key}")
+            for line in settings_of(connector)
+            if line.key == "replication.factor"
+        ]
+    contents.sections += mirror_maker_sections(_client_file(part.tree, settings))
+
+
 STRIMZI = (
     Format("a Kafka resource of Strimzi", lambda part: _is("Kafka", part), _read_kafka),
     Format("a KafkaNodePool of Strimzi", lambda part: _is("KafkaNodePool", part), _read_pool),
     Format("a KafkaTopic of Strimzi", lambda part: _is("KafkaTopic", part), _read_topic),
+    Format(
+        "Kafka Connect or a connector of Strimzi",
+        lambda part: _is("KafkaConnect", part) or _is("KafkaConnector", part),
+        _read_connect,
+    ),
+    Format("a KafkaBridge of Strimzi", lambda part: _is("KafkaBridge", part), _read_bridge),
+    Format("MirrorMaker 2 of Strimzi", lambda part: _is("KafkaMirrorMaker2", part), _read_mirror_maker),
 )

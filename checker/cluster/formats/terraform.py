@@ -1,7 +1,10 @@
 """Reads Terraform: configurations and clusters of Amazon MSK, and topics of the Kafka and Confluent providers.
 
 Amazon MSK gives settings that a configuration lacks its own defaults, which are not those of Kafka: unclean elections
-are on. Confluent Cloud keeps three replicas of every topic.
+are on. Source: `The Default Amazon MSK Configuration` in the developer guide of Amazon MSK, doc_source/
+msk-default-configuration.md, read in November 2026. Not confirmed there: that Express brokers fix 3 replicas and
+min.insync.replicas=2, and that Confluent Cloud keeps 3 replicas of every topic with min.insync.replicas=2 unless given.
+A remark says of each such value that it is assumed.
 """
 
 from __future__ import annotations
@@ -81,7 +84,7 @@ def _read(part: Part, contents: Contents) -> None:
     resources = [block for block in blocks if block.words[:1] == ("resource",) and len(block.words) == 3]
     cluster = next((_cluster(one) for one in resources if one.words[1] == "aws_msk_cluster"), None)
     has_configuration = any(one.words[1] == "aws_msk_configuration" for one in resources)
-    modules = [block for block in blocks if block.words[:1] == ("module",) and block.attribute(_OF_MODULE)]
+    modules = [block for block in blocks if _is_module(block)]
     for module in modules:
         _read_module(module, contents)
     taken = len(modules)
@@ -105,6 +108,13 @@ def _read(part: Part, contents: Contents) -> None:
 
 
 _OF_MODULE = "configuration_server_properties"
+
+
+def _is_module(block: Block) -> bool:
+    """Whether a block is the module terraform-aws-modules/msk-kafka-cluster."""
+    source = block.attribute("source").text or ""
+    is_named = "msk-kafka-cluster" in source and "//" not in source  # below // there are other modules
+    return block.words[:1] == ("module",) and (is_named or bool(block.attribute(_OF_MODULE)))
 
 
 def _read_module(module: Block, contents: Contents) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import io
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from conformance.tests.checker.cluster.formats.files import described, refused, settings, topics
-from isrcheck.checker.cluster.formats.registry import read_files
+from isrcheck.checker.cluster.formats.registry import read_clusters, read_files
 from isrcheck.checker.cluster.property_files import PropertiesError
 from isrcheck.checker.cluster.releases import Role
 
@@ -187,3 +188,42 @@ def test_a_text_on_standard_input_without_a_known_format_must_be_output_of_a_too
         PropertiesError, match=r"standard input:1: 'min.insync.replicas=2' is not a line of kafka-topics"
     ):
         read_files([(None, Path("-"))])
+
+
+SECRET = "hunter2"
+HOSTILE = (
+    f'mp:\n  messaging:\n    outgoing:\n      a:\n        acks: ["{SECRET}"]\n',
+    f"kafka:\n  producers:\n    a: {{acks: 2, sasl.jaas.config: {SECRET}}}\n",
+    "kafka:\n  producers:\n    a: {acks: '${ACKS}'}\n",
+    "apiVersion: kafka.strimzi.io/v1\nkind: KafkaConnect\nspec: {config: {producer.acks: '{{ acks }}'}}\n",
+    "apiVersion: kafka.strimzi.io/v1\nkind: KafkaMirrorMaker2\nspec:\n  mirrors:\n"
+    "  - sourceConnector: {config: {producer.override.acks: {a: 1}}}\n",
+    "apiVersion: kafka.strimzi.io/v1\nkind: KafkaConnect\nspec: " + "[" * 200,
+    "spring.cloud.stream.binders: &a\n  x: &b {environment: " + "{y: " * 120 + "1" + "}" * 120 + "}\n",
+)
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_hostile_files_of_applications_are_refused_in_one_line_without_their_secrets(text: str) -> None:
+    Path("application.yml").write_text(text)
+    with pytest.raises(PropertiesError) as refusal:
+        read_clusters([(None, Path("application.yml"))], "4.1")
+    message = str(refusal.value)
+    assert "\n" not in message
+    assert message.startswith("application.yml:")
+    assert not message.startswith("application.yml: is YAML or JSON (")
+
+
+@pytest.mark.sampled
+def test_the_output_of_kafkas_tools_needs_no_other_format() -> None:
+    Path("topics.txt").write_text("Topic: a PartitionCount: 1 ReplicationFactor: 1 Configs:\n")
+    script = """
+import sys
+from pathlib import Path
+from isrcheck.checker.cluster.formats.registry import read_clusters
+read_clusters([(None, Path("topics.txt"))], "4.1")
+print(*sorted(name.rpartition(".")[2] for name in sys.modules if name.startswith("isrcheck.checker.cluster.formats.")))
+print(*{"yaml", "hcl2", "lark", "isrcheck.checker.cluster.dialects"} & set(sys.modules))
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.split("\n")[:2] == ["describe format registry shape tree", ""]
