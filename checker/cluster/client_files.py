@@ -73,6 +73,15 @@ def dotted(name: str) -> str:
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", ".", name).replace("-", ".").replace("_", ".").lower()
 
 
+def key_of_variable(variable: str, prefix: str = "") -> str:
+    """Return the key that the images of Kafka's containers take from an environment variable (KAFKA_NODE_ID: node.id);
+    empty if the variable lacks the prefix. An underscore becomes a dot, two an underscore, and three a hyphen."""
+    if not variable.startswith(prefix):
+        return ""
+    dotted_name = variable.removeprefix(prefix).lower().replace("_", ".")
+    return dotted_name.replace("...", "-").replace("..", "_")
+
+
 _LAST_OF_A_PREFIX = frozenset({"producer", "consumer", "override", "kafka", "properties", "config"})
 """The last words of prefixes that frameworks put before a key: producer.acks, producer.override.acks, kafka.acks."""
 

@@ -22,7 +22,15 @@ from isrcheck.checker.cluster.applications import (
     micronaut_sections,
     quarkus_sections,
 )
-from isrcheck.checker.cluster.client_files import CLIENTS, OWN_FILE, ClientFile, dotted, named, without_prefix
+from isrcheck.checker.cluster.client_files import (
+    CLIENTS,
+    OWN_FILE,
+    ClientFile,
+    dotted,
+    key_of_variable,
+    named,
+    without_prefix,
+)
 from isrcheck.checker.cluster.frameworks import connect_sections, mirror_maker_sections, streams_sections
 from isrcheck.checker.cluster.libraries import KEYS_OF, ClientLibrary
 from isrcheck.checker.cluster.property_files import (
@@ -69,13 +77,17 @@ _OF_IMAGES = ("CONNECT_", "SPRING_KAFKA_")
 def _from_environment(line: Property) -> Property:
     """Return the property that an environment variable sets: producer.acks for CONNECT_PRODUCER_ACKS (of Confluent's
     and Debezium's images of Kafka Connect), spring.kafka.producer.acks for SPRING_KAFKA_PRODUCER_ACKS."""
-    name = line.value.partition("=")[0].strip() if line.key == "export" else line.key
+    name, value = _variable(line)
     if not name.startswith(_OF_IMAGES):
         return line
-    value = line.value.partition("=")[2] if line.key == "export" else line.value
-    key = name.removeprefix("CONNECT_").lower().replace("_", ".")
-    written = f"{name}={shown(key, value.strip())}"
-    return replace(line, key=key, value=value.strip().strip("\"'"), written=written)
+    key = key_of_variable(name.removeprefix("CONNECT_"))
+    return replace(line, key=key, value=value.strip("\"'"), written=f"{name}={shown(key, value)}")
+
+
+def _variable(line: Property) -> tuple[str, str]:
+    """Return the name and the value of the environment variable that a line sets, NAME=VALUE or export NAME=VALUE."""
+    name, _, value = line.value.partition("=") if line.key == "export" else (line.key, "=", line.value)
+    return name.strip(), value.strip()
 
 
 def has_clients(properties: Iterable[Property]) -> bool:
@@ -260,15 +272,18 @@ def _refuse_unknown(properties: Sequence[Property], role: Role | None) -> None:
     """Refuse environment variables, and settings of clients that the file attributes to no library or framework; the
     error names a key on which the answer depends, if any."""
     is_of_broker = any(roles_that_know(line.key) == {Role.BROKER} for line in properties)
-    meant = [without_prefix(line.key) or _of_variable(_variable(line)) for line in properties]
-    for _, line in sorted(zip(meant, properties, strict=True), key=lambda pair: pair[0] not in READERS):
+    variables = [_variable(line)[0] for line in properties]
+    meant = [without_prefix(line.key) or _meant(name) for line, name in zip(properties, variables, strict=True)]
+    for _, line, variable in sorted(
+        zip(meant, properties, variables, strict=True), key=lambda one: one[0] not in READERS
+    ):
         if roles_that_know(line.key):
             continue
-        if variable := _variable(line):
-            example = f", as in {key}=..." if (key := _of_variable(variable)) else ""
+        if _VARIABLE.fullmatch(variable) and (variable.startswith(_VARIABLES_OF_IMAGES) or _meant(variable)):
+            example = f", as in {key}=..." if (key := _meant(variable)) else ""
             raise PropertiesError(
-                f"{line.place}: {printable(variable)} is an environment variable of a container, which isrcheck does"
-                f" not read yet; give its settings with their own names{example}"
+                f"{line.place}: {printable(variable)} is an environment variable of a container that is neither a"
+                f" broker nor Kafka Connect; give its settings with their own names{example}"
             )
         if _WITH_UNDERSCORES.fullmatch(line.key) and roles_that_know(dotted(line.key)):
             raise PropertiesError(f"{line.place}: Kafka has no key {line.key}; write {dotted(line.key)}")
@@ -286,16 +301,8 @@ def _refuse_unknown(properties: Sequence[Property], role: Role | None) -> None:
         )
 
 
-def _variable(line: Property) -> str:
-    """The environment variable that a line sets, as in a container's file: KAFKA_MIN_INSYNC_REPLICAS; empty if none."""
-    name = line.value.partition("=")[0].strip() if line.key == "export" else line.key
-    if _VARIABLE.fullmatch(name) is None:
-        return ""
-    return name if name.startswith(_VARIABLES_OF_IMAGES) or _of_variable(name) else ""
-
-
-def _of_variable(name: str) -> str:
-    """The Kafka key that an environment variable sets; empty if it sets none."""
-    words = name.lower().split("_")
+def _meant(variable: str) -> str:
+    """Return the Kafka key with which the name of an environment variable ends (acks in ORDERS_ACKS); empty if none."""
+    words = key_of_variable(variable).split(".")
     tails = (".".join(words[start:]) for start in range(len(words)))
     return next((tail for tail in tails if roles_that_know(tail)), "")

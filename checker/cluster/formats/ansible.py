@@ -62,7 +62,7 @@ def _is_group(names: Sequence[str], mapping: Tree) -> bool:
 
 
 def _is_ansible(part: Part) -> bool:
-    if part.tree is None or part.tree.entries.get("apiVersion"):
+    if part.tree.entries.get("apiVersion"):
         return False
     return any(
         any(_properties(mapping)) or any(_key(name) for name in mapping.entries) or _is_group(names, mapping)
@@ -71,7 +71,6 @@ def _is_ansible(part: Part) -> bool:
 
 
 def _read(part: Part, contents: Contents) -> None:
-    assert part.tree is not None
     for names, mapping in _mappings(part.tree):
         member = f"the variables in {part.path}:{mapping.line}"
         for role, entries in _properties(mapping):

@@ -13,7 +13,7 @@ from isrcheck.checker.cluster.releases import roles_that_know
 
 def _property_files(part: Part) -> Iterator[tuple[str, Sequence[Property]]]:
     """Yield the entries that are property files with keys of Kafka, each with its name."""
-    if part.tree is None or part.tree.text_at("kind") != "ConfigMap":
+    if part.tree.text_at("kind") != "ConfigMap":
         return
     for name, value in part.tree.at("data").entries.items():
         is_text = value.is_block or "\n" in (value.text or "")
@@ -24,7 +24,6 @@ def _property_files(part: Part) -> Iterator[tuple[str, Sequence[Property]]]:
 
 
 def _read(part: Part, contents: Contents) -> None:
-    assert part.tree is not None
     map_name = part.tree.text_at("metadata", "name")
     for name, settings in _property_files(part):
         contents.sections.append(Section(part.role, f"{name} in the ConfigMap {map_name}", tuple(settings)))

@@ -17,12 +17,10 @@ _ROLES = {"Kafka": "broker", "KRaftController": "controller"}
 
 
 def _kind(part: Part) -> str:
-    is_of_group = part.tree is not None and part.tree.text_at("apiVersion").startswith(_GROUP)
-    return part.tree.text_at("kind") if part.tree is not None and is_of_group else ""
+    return part.tree.text_at("kind") if part.tree.text_at("apiVersion").startswith(_GROUP) else ""
 
 
 def _read_node(part: Part, contents: Contents) -> None:
-    assert part.tree is not None
     kind, name, spec = _kind(part), part.tree.text_at("metadata", "name"), part.tree.at("spec")
     overrides = variables_of(spec.at("configOverrides", "server"))
     settings = known(setting(key, value) for key, value in overrides.items())
@@ -37,7 +35,6 @@ def _read_node(part: Part, contents: Contents) -> None:
 
 
 def _read_topic(part: Part, contents: Contents) -> None:
-    assert part.tree is not None
     spec = part.tree.at("spec")
     name = spec.text_at("name") or part.tree.text_at("metadata", "name")
     partitions, replicas = number(spec.at("partitionCount"), "partitionCount"), number(spec.at("replicas"), "replicas")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from isrcheck.checker.cluster.client_files import key_of_variable
 from isrcheck.checker.cluster.contents import Contents, listed
 from isrcheck.checker.cluster.formats.format import Format, Part
 from isrcheck.checker.cluster.formats.tree import Tree
@@ -62,10 +63,7 @@ def release_of_confluent(version: str) -> str:
 
 def key_of(variable: str, prefix: str) -> str:
     """Return the key that a variable sets (KAFKA_NODE_ID sets node.id); empty if it sets none."""
-    if not variable.startswith(prefix) or variable in _OF_THE_IMAGE:
-        return ""
-    dotted = variable.removeprefix(prefix).lower().replace("_", ".")
-    return dotted.replace("...", "-").replace("..", "_")
+    return "" if variable in _OF_THE_IMAGE else key_of_variable(variable, prefix)
 
 
 def _prefix(variables: Variables, image: str) -> str:
@@ -123,10 +121,8 @@ def _add_release(maker: str, tag: Tree, contents: Contents) -> None:
 # --- Compose ---
 
 
-def _services(tree: Tree | None) -> Iterator[tuple[str, Tree, Variables]]:
+def _services(tree: Tree) -> Iterator[tuple[str, Tree, Variables]]:
     """Yield the services of a Compose file, each with its name and variables, given as a list or as a mapping."""
-    if tree is None:
-        return
     for name, service in tree.at("services").entries.items():
         yield name, service, variables_of(service.at("environment"))
 
@@ -175,7 +171,7 @@ def _read_compose(part: Part, contents: Contents) -> None:
 
 def _inspected(part: Part) -> Iterator[tuple[Tree, Variables]]:
     """Yield the containers in the output of docker inspect that are brokers, with their variables."""
-    for container in part.tree.items if part.tree is not None else ():
+    for container in part.tree.items:
         variables = variables_of(container.at("Config", "Env"))
         if is_broker(variables, container.text_at("Config", "Image")):
             yield container, variables
@@ -192,9 +188,9 @@ def _read_inspected(part: Part, contents: Contents) -> None:
 _WORKLOADS = ("StatefulSet", "Deployment", "Pod", "DaemonSet", "ReplicaSet")
 
 
-def _containers(tree: Tree | None) -> Iterator[tuple[Tree, Tree]]:
+def _containers(tree: Tree) -> Iterator[tuple[Tree, Tree]]:
     """Yield the containers of a workload of Kubernetes, each with the specification of its pod."""
-    if tree is None or tree.text_at("kind") not in _WORKLOADS:
+    if tree.text_at("kind") not in _WORKLOADS:
         return
     spec = tree.at("spec") if tree.text_at("kind") == "Pod" else tree.at("spec", "template", "spec")
     for container in spec.at("containers").items:
@@ -209,7 +205,6 @@ def _is_workload(part: Part) -> bool:
 
 
 def _read_workload(part: Part, contents: Contents) -> None:
-    assert part.tree is not None
     kind, name = part.tree.text_at("kind"), part.tree.text_at("metadata", "name")
     for container, spec in _containers(part.tree):
         variables = variables_of(container.at("env"))
@@ -255,9 +250,7 @@ def _of_env_file(part: Part) -> Variables:
 
 
 def _is_env_file(part: Part) -> bool:
-    if part.tree is not None or not all(
-        _VARIABLE.fullmatch(line.strip()) or line.strip().isidentifier() for line in part.head
-    ):
+    if part.tree or not all(_VARIABLE.fullmatch(line.strip()) or line.strip().isidentifier() for line in part.head):
         return False
     names = [found["name"] for line in part.head if (found := _VARIABLE.fullmatch(line.strip()))]
     return all(name.isupper() for name in names) and is_broker(_of_env_file(part))

@@ -40,9 +40,9 @@ _OLD_KEYS: Mapping[str, str] = {
 _BITNAMI = "KAFKA_CFG_"
 
 
-def _charts(tree: Tree | None) -> Iterator[Tree]:
+def _charts(tree: Tree) -> Iterator[Tree]:
     """Yield the values of Kafka's charts in a document: the document itself, or the part below a chart's name."""
-    if tree is None or "apiVersion" in tree.entries or "services" in tree.entries:
+    if "apiVersion" in tree.entries or "services" in tree.entries:
         return
     for values in (tree, *(tree.at(name) for name in _CHARTS)):
         if _is_chart(values):

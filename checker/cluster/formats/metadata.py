@@ -30,7 +30,7 @@ _KCAT_BEGINS = re.compile(r"Metadata for (?:all topics|.*) \(from broker .*\):")
 
 
 def _is_kcat(part: Part) -> bool:
-    return part.tree is None and bool(part.head) and _KCAT_BEGINS.fullmatch(part.head[0].strip()) is not None
+    return not part.tree and bool(part.head) and _KCAT_BEGINS.fullmatch(part.head[0].strip()) is not None
 
 
 def _read_kcat(part: Part, contents: Contents) -> None:
@@ -48,11 +48,10 @@ def _read_kcat(part: Part, contents: Contents) -> None:
 
 
 def _is_kcat_json(part: Part) -> bool:
-    return part.tree is not None and bool(part.tree.at("originating_broker") and part.tree.at("topics"))
+    return bool(part.tree.at("originating_broker") and part.tree.at("topics"))
 
 
 def _read_kcat_json(part: Part, contents: Contents) -> None:
-    assert part.tree is not None
     for topic in part.tree.at("topics").items:
         name = topic.text_at("topic")
         _add_topic(contents, name, topic.place)
@@ -103,8 +102,6 @@ def _add_partition(
 
 
 def _described_by_rpk(part: Part) -> Sequence[Tree]:
-    if part.tree is None:
-        return ()
     described = part.tree.items or (part.tree,)
     return described if all(one.at("summary", "name") for one in described) else ()
 
@@ -134,9 +131,7 @@ _REPLICA = re.compile(r"(?P<id>\d+)\s.*\b(?P<status>Leader|Follower|Observer)\s*
 
 def _is_quorum(part: Part) -> bool:
     first = part.head[0] if part.head else ""
-    return part.tree is None and (
-        first.startswith("ClusterId:") or re.match(r"(?:NodeId|ReplicaId)\s", first) is not None
-    )
+    return not part.tree and (first.startswith("ClusterId:") or re.match(r"(?:NodeId|ReplicaId)\s", first) is not None)
 
 
 def _read_quorum(part: Part, contents: Contents) -> None:
@@ -179,11 +174,10 @@ def _voters(part: Part) -> Iterator[tuple[int, str]]:
 
 
 def _is_revision(part: Part) -> bool:
-    return part.tree is not None and bool(part.tree.at("ServerProperties"))
+    return bool(part.tree.at("ServerProperties"))
 
 
 def _read_revision(part: Part, contents: Contents) -> None:
-    assert part.tree is not None
     value = part.tree.at("ServerProperties")
     try:
         text = base64.b64decode(value.text or "", validate=True).decode()

@@ -28,7 +28,7 @@ _BYTES_OF_A_BEGINNING = 2**16
 
 
 def _is_snapshot(part: Part) -> bool:
-    if part.tree is not None or not part.text[:200].lstrip().startswith("{"):
+    if part.tree or not part.text[:200].lstrip().startswith("{"):
         return False
     from isrcheck.checker.cluster.live.snapshot import is_snapshot
 
@@ -53,7 +53,7 @@ def _formats(part: Part) -> Iterator[Format]:
     from isrcheck.checker.cluster.formats.environment import ENVIRONMENT
     from isrcheck.checker.cluster.formats.metadata import METADATA
 
-    if part.tree is None:
+    if not part.tree:
         from isrcheck.checker.cluster.formats.terraform import TERRAFORM
 
         yield from (*ENVIRONMENT, *TERRAFORM, *METADATA)

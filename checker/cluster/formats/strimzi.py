@@ -22,7 +22,7 @@ _GROUP = "kafka.strimzi.io/"
 
 def _is(kind: str, part: Part) -> bool:
     tree = part.tree
-    return tree is not None and tree.text_at("kind") == kind and tree.text_at("apiVersion").startswith(_GROUP)
+    return tree.text_at("kind") == kind and tree.text_at("apiVersion").startswith(_GROUP)
 
 
 def _name(tree: Tree) -> str:
@@ -30,7 +30,6 @@ def _name(tree: Tree) -> str:
 
 
 def _read_kafka(part: Part, contents: Contents) -> None:
-    assert part.tree is not None
     tree, kafka = part.tree, part.tree.at("spec", "kafka")
     if not kafka:
         raise PropertiesError(f"{tree.place}: this Kafka resource has no spec.kafka; give the whole resource")
@@ -55,7 +54,6 @@ def _read_kafka(part: Part, contents: Contents) -> None:
 
 
 def _read_pool(part: Part, contents: Contents) -> None:
-    assert part.tree is not None
     spec = part.tree.at("spec")
     roles = [role.text or "" for role in spec.at("roles").items]
     what = f"the node pool {_name(part.tree)}"
@@ -77,7 +75,6 @@ def _say_ephemeral(storage: Tree, what: str, contents: Contents) -> None:
 
 
 def _read_topic(part: Part, contents: Contents) -> None:
-    assert part.tree is not None
     spec = part.tree.at("spec")
     name = spec.text_at("topicName") or _name(part.tree)
     replicas = spec.at("replicas")
@@ -90,7 +87,6 @@ def _read_topic(part: Part, contents: Contents) -> None:
 
 
 def _read_connect(part: Part, contents: Contents) -> None:
-    assert part.tree is not None
     contents.sections += connect_sections(_client_file(part.tree, settings_of(part.tree.at("spec", "config"))))
 
 
@@ -101,7 +97,6 @@ def _client_file(tree: Tree, settings: Sequence[Property]) -> ClientFile:
 
 
 def _read_bridge(part: Part, contents: Contents) -> None:
-    assert part.tree is not None
     for role in CLIENTS:
         if settings := settings_of(part.tree.at("spec", role.value, "config")):
             contents.sections.append(Section(role, f"the KafkaBridge resource {_name(part.tree)}", tuple(settings)))
@@ -110,7 +105,6 @@ def _read_bridge(part: Part, contents: Contents) -> None:
 def _read_mirror_maker(part: Part, contents: Contents) -> None:
     """Read a KafkaMirrorMaker2 as the file of MirrorMaker 2 that has the same settings. Its workers have the
     configuration of the target cluster; the source connector writes the mirrored records."""
-    assert part.tree is not None
     spec = part.tree.at("spec")
     clusters = {cluster.text_at("alias"): cluster for cluster in spec.at("clusters").items}
     settings: list[Property] = []

@@ -76,7 +76,7 @@ def with_defaults_of_msk(
 
 
 def _is_terraform(part: Part) -> bool:
-    return part.tree is None and any(_BLOCK.match(line.strip()) for line in part.head)
+    return not part.tree and any(_BLOCK.match(line.strip()) for line in part.head)
 
 
 def _read(part: Part, contents: Contents) -> None:
