@@ -71,14 +71,15 @@ def client_sections(role: Role | None, member: str, documents: Sequence[Sequence
     return [Section(role, member, properties)]
 
 
-_OF_IMAGES = ("CONNECT_", "SPRING_KAFKA_")
+OF_CLIENTS = ("CONNECT_", "SPRING_KAFKA_")
+"""The beginnings of the environment variables that configure Kafka Connect and Spring."""
 
 
 def _from_environment(line: Property) -> Property:
     """Return the property that an environment variable sets: producer.acks for CONNECT_PRODUCER_ACKS (of Confluent's
     and Debezium's images of Kafka Connect), spring.kafka.producer.acks for SPRING_KAFKA_PRODUCER_ACKS."""
     name, value = _variable(line)
-    if not name.startswith(_OF_IMAGES):
+    if not name.startswith(OF_CLIENTS):
         return line
     key = key_of_variable(name.removeprefix("CONNECT_"))
     return replace(line, key=key, value=value.strip("\"'"), written=f"{name}={shown(key, value)}")

@@ -38,7 +38,6 @@ _OF_NAMED_BINDER = re.compile(
     r"spring\.cloud\.stream\.binders\.(?P<binder>[^.]+)\.(?:(?P<type>type)|environment\.(?P<name>.+))"
 )
 _BINDER_OF_BINDING = re.compile(r"spring\.cloud\.stream\.bindings\.(?P<binding>[^.]+)\.binder")
-_DEFAULT_BINDER = "spring.cloud.stream.default"
 _KAFKA_BINDERS = ("kafka", "kstream", "ktable", "globalktable")
 _SPRING_NAMES = {"transaction.id.prefix": "transactional.id", "transaction.transaction.id.prefix": "transactional.id"}
 
@@ -81,44 +80,41 @@ def spring_sections(member: str, documents: Sequence[Sequence[Property]]) -> lis
 def _of_binders(lines: Sequence[Property]) -> dict[str, Sequence[Property]]:
     """Return what holds for each named binder: the lines of the file, without those of the bindings of other binders,
     and then its own environment. The name is empty for what belongs to no named binder."""
-    types: dict[str, str] = {}
-    own: dict[str, list[Property]] = {}
-    of_binding: dict[str, str] = {}
+    binders: dict[str, list[Property]] = {}
+    bindings: dict[str, str] = {}
     others, default = [], ""
     for line in lines:
         if found := _OF_NAMED_BINDER.fullmatch(line.key):
-            of_binder = own.setdefault(found["binder"], [])
-            if found["type"]:
-                types[found["binder"]] = line.value.strip()
-            of_binder.append(named(line, found["name"]) if found["name"] else line)
+            own = binders.setdefault(found["binder"], [])
+            own.append(named(line, found["name"] or "type"))
         elif found := _BINDER_OF_BINDING.fullmatch(line.key):
-            of_binding[found["binding"]] = line.value.strip()
-        elif dotted(line.key) == f"{_DEFAULT_BINDER}.binder":
+            bindings[found["binding"]] = line.value.strip()
+        elif dotted(line.key) == "spring.cloud.stream.default.binder":
             default = line.value.strip()
         else:
             others.append(line)
-    if not own:
+    if not binders:
         return {"": lines}
-    default = default or (next(iter(own)) if len(own) == 1 else "")
-    found_lines: dict[str, Sequence[Property]] = {"": [line for line in others if not line.key.startswith(_OF_BINDER)]}
-    for binder, environment in own.items():
-        if types.get(binder, "kafka") in _KAFKA_BINDERS:
-            shared = [
+    default = default or (next(iter(binders)) if len(binders) == 1 else "")
+    of_binders: dict[str, Sequence[Property]] = {"": [line for line in others if not line.key.startswith(_OF_BINDER)]}
+    for name, own in binders.items():
+        if all(line.key != "type" or line.value.strip() in _KAFKA_BINDERS for line in own):
+            of_others = {
                 line
                 for line in others
-                if (binding := _BINDER.fullmatch(line.key)) is None
-                or not binding["binding"]
-                or of_binding.get(binding["binding"], default) == binder
-            ]
-            found_lines[binder] = merged(shared, environment)
-    return found_lines
+                if (binding := _BINDER.fullmatch(line.key)) is not None
+                and binding["binding"]
+                and bindings.get(binding["binding"], default) != name
+            }
+            of_binders[name] = merged((line for line in others if line not in of_others), own)
+    return of_binders
 
 
 def _of_lines(member: str, lines: Sequence[Property], binder: str, words: Sequence[str]) -> Iterator[Section]:
     """Yield the sections of the factories in some lines; `words` tell these lines from others of the file."""
     factories = _factories(lines)
     if binder:
-        factories.setdefault(_OF_BINDER, _Factory(next(line for line in lines if line.key.startswith("spring."))))
+        factories.setdefault(_OF_BINDER, _Factory(lines[-1]))
     common = factories.get(_OF_BINDER)
     for name, factory in factories.items():
         if name.startswith(_OF_BINDER):

@@ -227,3 +227,12 @@ print(*{"yaml", "hcl2", "lark", "isrcheck.checker.cluster.dialects"} & set(sys.m
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.split("\n")[:2] == ["describe format registry shape tree", ""]
+
+
+def test_a_property_file_of_an_application_in_a_config_map() -> None:
+    text = CONFIG_MAP.replace("server.", "application.").replace("node.id=1", "spring.kafka.producer.acks=1")
+    (section,) = described(
+        text.replace("    broker.rack=az1\n", "").replace("    min.insync.replicas=2\n", "")
+    ).sections
+    assert [(line.key, line.value, line.line) for line in section.properties] == [("acks", "1", 7)]
+    assert section.member == "application.properties in the ConfigMap kafka"
