@@ -15,9 +15,9 @@ from isrcheck.checker.cluster.formats.format import Format, Part
 from isrcheck.checker.cluster.formats.metadata import remarks_on_voters
 from isrcheck.checker.cluster.formats.tree import Tree
 from isrcheck.checker.cluster.formats.values import known, setting, settings_of, unknown
-from isrcheck.checker.cluster.property_files import READERS, Property, Section, printable
+from isrcheck.checker.cluster.property_files import Property, Section, printable
 from isrcheck.checker.cluster.releases import Role, roles_that_know
-from isrcheck.checker.cluster.settings import READ_AS_TEXT
+from isrcheck.checker.cluster.settings import affects_the_answer
 from isrcheck.checker.cluster.versions import Evidence, Mode
 
 _PROPERTIES = {
@@ -78,7 +78,7 @@ def _read(part: Part, contents: Contents) -> None:
             if names[-2:-1] == ("hosts",):
                 _read_rack(mapping, entries, contents)
                 # What a host has of its own is an exception: the other settings are those of its group.
-                settings = [line for line in settings if line.key in READERS or line.key in READ_AS_TEXT]
+                settings = [line for line in settings if affects_the_answer(line.key)]
             elif role == "controller":
                 settings.append(Property("process.roles", role, entries.path, entries.line))
             if settings:

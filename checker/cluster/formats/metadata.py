@@ -89,13 +89,7 @@ def _add_partition(
         problem = "no replicas" if not replicas else "members of its ISR that are no replicas"
         problem = problem if topic in contents.topics else "no topic above it"
         raise PropertiesError(f"{place}: {printable(topic)}-{number} has {problem}; describe again")
-    shown = Partition(topic, number, None if leader < 0 else leader, tuple(replicas), tuple(isr), place)
-    old = contents.partitions.get((topic, number))
-    if old is not None and (old.leader, old.replicas, old.isr) != (shown.leader, shown.replicas, shown.isr):
-        raise PropertiesError(
-            f"{place}: {shown.name} differs from its description in {old.place}; keep the later description"
-        )
-    contents.partitions.setdefault((topic, number), shown)
+    contents.add_partition(Partition(topic, number, None if leader < 0 else leader, tuple(replicas), tuple(isr), place))
 
 
 # --- rpk ---

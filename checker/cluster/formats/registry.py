@@ -18,9 +18,9 @@ from isrcheck.checker.cluster.formats.describe import KAFKA_TOOLS
 from isrcheck.checker.cluster.formats.format import Format, Part
 from isrcheck.checker.cluster.formats.shape import is_yaml_or_json, refuse_shape
 from isrcheck.checker.cluster.formats.tree import MOST_CHARACTERS, Tree, too_long
-from isrcheck.checker.cluster.property_files import READERS, PropertiesError, Section, decode, read_text
+from isrcheck.checker.cluster.property_files import PropertiesError, Section, decode, read_text
 from isrcheck.checker.cluster.releases import Role
-from isrcheck.checker.cluster.settings import READ_AS_TEXT
+from isrcheck.checker.cluster.settings import affects_the_answer
 
 STANDARD_INPUT = Path("standard input")
 
@@ -157,7 +157,7 @@ def _sizes(contents: Contents) -> Sequence[int]:
     """Return the sizes of what may count for the answer, except sections of settings: see `_counts`."""
     of_brokers = (line for lines in contents.brokers.values() for line in lines)
     others: Sequence[Sized] = (
-        [line for line in of_brokers if line.key in READERS or line.key in READ_AS_TEXT],
+        [line for line in of_brokers if affects_the_answer(line.key)],
         contents.topics,
         contents.with_settings,
         contents.partitions,
@@ -172,9 +172,7 @@ def _sizes(contents: Contents) -> Sequence[int]:
 
 def _counts(section: Section) -> bool:
     """Whether a section counts for the answer: by a setting, or by the defaults of its client library."""
-    return section.library is not None or any(
-        line.key in READERS or line.key in READ_AS_TEXT for line in section.properties
-    )
+    return section.library is not None or any(affects_the_answer(line.key) for line in section.properties)
 
 
 def format_of(part: Part) -> Format | None:
