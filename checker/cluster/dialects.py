@@ -94,7 +94,12 @@ def _variable(line: Property) -> tuple[str, str]:
 def has_clients(properties: Iterable[Property]) -> bool:
     """Whether properties configure clients: by a key of a library or framework, or of Kafka's own Java clients."""
     keys = [_from_environment(line).key for line in properties]
-    return any(not _OF_ANY_LIBRARY.isdisjoint((key, dotted(key))) for key in keys)
+    return any(
+        (key in _OF_ANY_LIBRARY and key != "log_level")  # which any application may have
+        or dotted(key) in _SIGNS
+        or (_PROPERTY_OF_DOTNET.fullmatch(key) is not None and dotted(key) in _OF_ANY_LIBRARY)
+        for key in keys
+    )
 
 
 def is_nested(properties: Iterable[Property]) -> bool:

@@ -26,6 +26,7 @@ def _read_node(part: Part, contents: Contents) -> None:
     settings = known(setting(key, value) for key, value in overrides.items())
     if kind == "KRaftController" or "kRaftController" in spec.at("dependencies").entries:
         settings.append(Property("process.roles", _ROLES[kind], spec.path, spec.line))
+    settings += known([setting("zookeeper.connect", spec.at("dependencies", "zookeeper", "endpoint"))])
     contents.sections.append(Section(Role.BROKER, f"the {kind} resource {name}", tuple(settings)))
     release_of_image(spec.at("image", "application"), contents)
     contents.remarks.append(

@@ -73,6 +73,17 @@ def test_resources_of_the_operator_of_confluent() -> None:
     )
 
 
+def test_the_operator_of_confluent_says_whether_the_cluster_has_zookeeper() -> None:
+    has_kraft = "{kRaftController: {clusterRef: {name: kraft}}}"
+    found = described(CONFLUENT_OPERATOR.replace(has_kraft, "{zookeeper: {endpoint: 'zk:2181'}}"))
+    assert settings(found)["the Kafka resource kafka"]["zookeeper.connect"] == "zk:2181 (7)"
+
+
+@pytest.mark.parametrize("key", ["log_level", "compression-level", "plugin-path"])
+def test_a_key_that_any_application_may_have_shows_no_client(key: str) -> None:
+    assert "in which isrcheck knows no description of Kafka" in refused(f"app:\n  {key}: 1\n")
+
+
 @pytest.mark.parametrize(
     ("name", "text"),
     [
@@ -162,6 +173,11 @@ def test_another_shape_of_file_is_refused_by_name(text: str, shape: str) -> None
         f"f1: is {shape}, which isrcheck does not read; give its settings as KEY=VALUE lines of a .properties file,"
         " with the names of Kafka's brokers, topics and Java clients"
     )
+
+
+@pytest.mark.parametrize("line", ["{% if key %}", "  {{ settings }}"])
+def test_a_template_of_a_property_file_is_refused(line: str) -> None:
+    assert refused(f"acks=all\n{line}\nx=1\n") == f"f1: is a template ('{line.strip()}'); give what it renders"
 
 
 def test_a_gigabyte_of_yaml_is_refused_without_being_read() -> None:
