@@ -26,21 +26,20 @@ class ClientFile:
     """The first property that shows the dialect."""
 
     def section(self, role: Role, properties: Iterable[Property], library: ClientLibrary, name: str = "") -> Section:
-        """Return the section of one client; `name` tells several clients of the file apart."""
+        """Return the section of one client, without settings that only other clients have; `name` tells several clients
+        of the file apart."""
+        others = {frozenset({other}) for other in CLIENTS if other is not role}
+        own = tuple(line for line in properties if roles_that_know(line.key) not in others)
         member = f"{self.member} ({name})" if name else self.member
         shown_by = f"{self.sign.place}: {printable(self.sign.key)}"
-        return Section(role, member, tuple(properties), library=library, shown_by=shown_by)
+        return Section(role, member, own, library=library, shown_by=shown_by)
 
     def of_roles(self, properties: Sequence[Property], library: ClientLibrary) -> list[Section]:
         """Return a section for the producer, the consumer or both, as the keys or the command line say. A file with
         neither, such as one of connections only, is a producer's."""
-        known_by = {line: roles_that_know(line.key) for line in properties}
-        roles = [role for role in CLIENTS if role is self.role or {role} in known_by.values()] or [Role.PRODUCER]
-        sections = []
-        for role in roles:
-            others = {frozenset({other}) for other in CLIENTS if other is not role}
-            sections.append(self.section(role, (line for line in properties if known_by[line] not in others), library))
-        return sections
+        known_by = {roles_that_know(line.key) for line in properties}
+        roles = [role for role in CLIENTS if role is self.role or {role} in known_by] or [Role.PRODUCER]
+        return [self.section(role, properties, library) for role in roles]
 
 
 def named(line: Property, key: str, value: str | None = None) -> Property:
@@ -72,6 +71,15 @@ def set_by(line: Property, **values: str) -> list[Property]:
 def dotted(name: str) -> str:
     """Return a name in Kafka's form: auto.offset.reset for auto-offset-reset, autoOffsetReset and AutoOffsetReset."""
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", ".", name).replace("-", ".").replace("_", ".").lower()
+
+
+def key_of_variable(variable: str, prefix: str = "") -> str:
+    """Return the key that the images of Kafka's containers take from an environment variable (KAFKA_NODE_ID: node.id);
+    empty if the variable lacks the prefix. An underscore becomes a dot, two an underscore, and three a hyphen."""
+    if not variable.startswith(prefix):
+        return ""
+    dotted_name = variable.removeprefix(prefix).lower().replace("_", ".")
+    return dotted_name.replace("...", "-").replace("..", "_")
 
 
 _LAST_OF_A_PREFIX = frozenset({"producer", "consumer", "override", "kafka", "properties", "config"})

@@ -258,7 +258,7 @@ class _Rules(RoleSettings):
 
     def _stated(self, key: str) -> GivenSetting | None:
         """Return the given setting of a key. If the library does not adapt its own defaults to idempotence, they count
-        as given: Sarama compares them, and Spring Cloud Stream hands them to the Java client."""
+        as given: Sarama compares them, and Spring Cloud Stream and SmallRye hand them to the Java client."""
         usual, given = self.default(key), self.given(key)
         if given is not None or self.adapts or usual.source != self.default_of_library:
             return given
@@ -269,7 +269,7 @@ class _Rules(RoleSettings):
     @property
     def adapts(self) -> bool:
         """Whether the library adapts its own defaults to idempotence."""
-        return self.library not in (ClientLibrary.SARAMA, ClientLibrary.BINDER)
+        return self.library not in (ClientLibrary.SARAMA, ClientLibrary.BINDER, ClientLibrary.SMALLRYE)
 
     def named(self, key: str) -> str:
         """Return the library's own name of a key."""

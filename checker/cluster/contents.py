@@ -132,11 +132,26 @@ class Contents:
         show them; 0 partitions or replicas are unknown. Raises PropertiesError if a topic is declared twice."""
         if name in self.headers or (settings is not None and name in self.with_settings):
             raise PropertiesError(f"{place}: topic {printable(name)} is described twice; keep one description")
-        self.topics.setdefault(name, []).extend(settings or ())
+        self.topics.setdefault(name, [])
         if settings is not None:
-            self.with_settings.add(name)
+            self.settings_of_topic(name).extend(settings)
         if replicas:
             self.headers[name] = partitions, replicas, place
+
+    def settings_of_topic(self, name: str) -> list[Property]:
+        """Return the list of a topic's settings, to which the reader of an output that shows them can add."""
+        self.with_settings.add(name)
+        return self.topics.setdefault(name, [])
+
+    def add_partition(self, new: Partition) -> None:
+        """Add a partition. Raises PropertiesError if another description of it differs."""
+        old = self.partitions.setdefault((new.topic, new.number), new)
+        if (old.leader, old.replicas, old.isr) != (new.leader, new.replicas, new.isr):
+            raise PropertiesError(
+                f"{new.place}: {printable(new.name)} differs from its description in {old.place}; keep the later"
+                " description"
+            )
+        self.topics.setdefault(new.topic, [])
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,23 @@ from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
-from isrcheck.checker.cluster.client_files import CLIENTS, OWN_FILE, ClientFile, dotted, named, without_prefix
+from isrcheck.checker.cluster.applications import (
+    is_of_micronaut,
+    is_of_quarkus,
+    micronaut_sections,
+    quarkus_sections,
+)
+from isrcheck.checker.cluster.client_files import (
+    CLIENTS,
+    OWN_FILE,
+    ClientFile,
+    dotted,
+    key_of_variable,
+    named,
+    without_prefix,
+)
 from isrcheck.checker.cluster.frameworks import connect_sections, mirror_maker_sections, streams_sections
-from isrcheck.checker.cluster.libraries import ClientLibrary
+from isrcheck.checker.cluster.libraries import KEYS_OF, ClientLibrary
 from isrcheck.checker.cluster.property_files import (
     LINE_END,
     READERS,
@@ -57,30 +71,44 @@ def client_sections(role: Role | None, member: str, documents: Sequence[Sequence
     return [Section(role, member, properties)]
 
 
-_OF_IMAGES = ("CONNECT_", "SPRING_KAFKA_")
+OF_CLIENTS = ("CONNECT_", "SPRING_KAFKA_")
+"""The beginnings of the environment variables that configure Kafka Connect and Spring."""
 
 
 def _from_environment(line: Property) -> Property:
     """Return the property that an environment variable sets: producer.acks for CONNECT_PRODUCER_ACKS (of Confluent's
     and Debezium's images of Kafka Connect), spring.kafka.producer.acks for SPRING_KAFKA_PRODUCER_ACKS."""
-    name = line.value.partition("=")[0].strip() if line.key == "export" else line.key
-    if not name.startswith(_OF_IMAGES):
+    name, value = _variable(line)
+    if not name.startswith(OF_CLIENTS):
         return line
-    value = line.value.partition("=")[2] if line.key == "export" else line.value
-    key = name.removeprefix("CONNECT_").lower().replace("_", ".")
-    written = f"{name}={shown(key, value.strip())}"
-    return replace(line, key=key, value=value.strip().strip("\"'"), written=written)
+    key = key_of_variable(name.removeprefix("CONNECT_"))
+    return replace(line, key=key, value=value.strip("\"'"), written=f"{name}={shown(key, value)}")
+
+
+def _variable(line: Property) -> tuple[str, str]:
+    """Return the name and the value of the environment variable that a line sets, NAME=VALUE or export NAME=VALUE."""
+    name, _, value = line.value.partition("=") if line.key == "export" else (line.key, "=", line.value)
+    return name.strip(), value.strip()
 
 
 def has_clients(properties: Iterable[Property]) -> bool:
     """Whether properties configure clients: by a key of a library or framework, or of Kafka's own Java clients."""
     keys = [_from_environment(line).key for line in properties]
-    return any(not _OF_ANY_LIBRARY.isdisjoint((key, dotted(key))) for key in keys)
+    return any(
+        (key in _OF_ANY_LIBRARY and key != "log_level")  # which any application may have
+        or dotted(key) in _SIGNS
+        or (_PROPERTY_OF_DOTNET.fullmatch(key) is not None and dotted(key) in _OF_ANY_LIBRARY)
+        for key in keys
+    )
 
 
 def is_nested(properties: Iterable[Property]) -> bool:
-    """Whether properties, with the names of the entries around them, are those of Spring or Sarama."""
-    return any(line.key.startswith(SPRING) or _field_of_sarama(line) for line in properties)
+    """Whether properties, with the names of the entries around them, are those of Spring, Quarkus, Micronaut or
+    Sarama."""
+    return any(
+        line.key.startswith(SPRING) or is_of_quarkus(line) or is_of_micronaut(line) or _field_of_sarama(line)
+        for line in properties
+    )
 
 
 _SIGNS = frozenset(
@@ -91,48 +119,7 @@ _SIGNS = frozenset(
 
 # --- Other libraries: librdkafka, Sarama, and the clients of Python ---------------------------------------------------
 
-_KEYS = {
-    ClientLibrary.SCALA: """
-        compressed.topics key.serializer.class producer.type queue.enqueue.timeout.ms serializer.class
-        serializer.encoding
-    """,
-    ClientLibrary.LIBRDKAFKA: """
-        api.version.fallback.ms api.version.request api.version.request.timeout.ms batch.num.messages
-        broker.address.family broker.address.ttl broker.version.fallback builtin.features compression.level
-        consume.callback.max.messages coordinator.query.interval.ms delivery.report.only.error dr_cb dr_msg_cb
-        enable.auto.offset.store enable.gapless.guarantee enable.partition.eof enable.random.seed
-        enable.sasl.oauthbearer.unsecure.jwt enable.ssl.certificate.verification enabled_events error_cb
-        fetch.error.backoff.ms fetch.queue.backoff.ms group.protocol.type https.ca.location https.ca.pem
-        internal.termination.signal log.connection.close log.queue log.thread.name log_level max.in.flight
-        message.copy.max.bytes message.send.max.retries message.timeout.ms metadata.broker.list msg_order_cmp
-        oauthbearer_token_refresh_cb offset.store.method offset.store.path offset.store.sync.interval.ms open_cb
-        plugin.library.paths produce.offset.report queue.buffering.backpressure.threshold queue.buffering.max.kbytes
-        queue.buffering.max.messages queue.buffering.max.ms queued.max.messages.kbytes queued.min.messages
-        queuing.strategy rebalance_cb receive.message.max.bytes reconnect.backoff.jitter.ms request.required.acks
-        sasl.kerberos.keytab sasl.kerberos.principal sasl.mechanisms sasl.oauthbearer.client.id
-        sasl.oauthbearer.client.secret sasl.oauthbearer.config sasl.oauthbearer.extensions sasl.oauthbearer.method
-        sasl.password sasl.username socket.blocking.max.ms socket.keepalive.enable socket.max.fails
-        socket.nagle.disable ssl.ca.certificate.stores ssl.ca.location ssl.ca.pem ssl.certificate.location
-        ssl.certificate.pem ssl.crl.location ssl.curves.list ssl.engine.id ssl.engine.location ssl.key.location
-        ssl.key.pem ssl.providers ssl.sigalgs.list statistics.interval.ms stats_cb sticky.partitioning.linger.ms
-        topic.blacklist topic.metadata.propagation.max.ms topic.metadata.refresh.fast.cnt
-        topic.metadata.refresh.fast.interval.ms topic.metadata.refresh.interval.ms topic.metadata.refresh.sparse
-    """,
-    ClientLibrary.CONNECT: """
-        config.storage.replication.factor config.storage.topic connector.class
-        connector.client.config.override.policy exactly.once.source.support exactly.once.support key.converter
-        offset.flush.interval.ms offset.storage.file.filename offset.storage.replication.factor offset.storage.topic
-        plugin.path status.storage.replication.factor status.storage.topic tasks.max value.converter
-    """,
-    ClientLibrary.STREAMS: """
-        application.id application.server default.key.serde default.value.serde num.standby.replicas
-        num.stream.threads processing.guarantee state.dir topology.optimization
-    """,
-}
-"""Keys that only one library or framework has. The aliases that librdkafka shares with the old Scala producer show
-librdkafka, unless another key shows Scala."""
-_ONLY = {library: frozenset(keys.split()) for library, keys in _KEYS.items()}
-_OF_ANY_LIBRARY = _SIGNS.union(*_ONLY.values())
+_OF_ANY_LIBRARY = _SIGNS.union(*KEYS_OF.values())
 
 _ALIASES = {
     "request.required.acks": "acks",
@@ -160,11 +147,6 @@ _VALUES = {
 """The Java clients' names of values that other libraries spell in their own ways, in small letters."""
 
 
-def is_key_of(library: ClientLibrary, key: str) -> bool:
-    """Whether only this library has a key."""
-    return key in _ONLY.get(library, ())
-
-
 def _translated(line: Property, key: str) -> Property:
     """Return a property of another library with the Java clients' names of its key and value."""
     return named(line, key, _VALUES.get(key, {}).get(line.value.strip().lower().removeprefix("sarama.")))
@@ -176,7 +158,7 @@ _PROPERTY_OF_DOTNET = re.compile(r"[A-Z][a-z]+(?:[A-Z][a-z]+)+")
 def _is_of_dotnet(line: Property) -> bool:
     """Whether a key is a property of confluent-kafka for .NET, such as BootstrapServers and EnableIdempotence."""
     key = dotted(line.key)
-    is_known = not roles_that_know(key).isdisjoint(CLIENTS) or key in _ONLY[ClientLibrary.LIBRDKAFKA]
+    is_known = not roles_that_know(key).isdisjoint(CLIENTS) or key in KEYS_OF[ClientLibrary.LIBRDKAFKA]
     return is_known and _PROPERTY_OF_DOTNET.fullmatch(line.key) is not None
 
 
@@ -185,7 +167,7 @@ def _dotnet(file: ClientFile) -> list[Section]:
 
 
 def _librdkafka(file: ClientFile) -> list[Section]:
-    is_scala = any(line.key in _ONLY[ClientLibrary.SCALA] for line in file.properties)
+    is_scala = any(line.key in KEYS_OF[ClientLibrary.SCALA] for line in file.properties)
     library = ClientLibrary.SCALA if is_scala else ClientLibrary.LIBRDKAFKA
     lines = []
     for line in file.properties:
@@ -273,11 +255,13 @@ def sections_of_any_library(role: Role | None, member: str, properties: Sequence
 _OF_A_FLOW = re.compile(r"[\w*.-]+->[\w*.-]+\..+")
 
 _DIALECTS: Sequence[tuple[Callable[[Property], bool], Callable[[ClientFile], list[Section]]]] = (
+    (is_of_quarkus, quarkus_sections),
+    (is_of_micronaut, micronaut_sections),
     (lambda line: _OF_A_FLOW.fullmatch(line.key) is not None, mirror_maker_sections),
-    (lambda line: line.key in _ONLY[ClientLibrary.CONNECT], connect_sections),
-    (lambda line: line.key in _ONLY[ClientLibrary.STREAMS], streams_sections),
+    (lambda line: line.key in KEYS_OF[ClientLibrary.CONNECT], connect_sections),
+    (lambda line: line.key in KEYS_OF[ClientLibrary.STREAMS], streams_sections),
     (lambda line: _field_of_sarama(line) != "", _sarama),
-    (lambda line: line.key in _ONLY[ClientLibrary.LIBRDKAFKA] | _ONLY[ClientLibrary.SCALA], _librdkafka),
+    (lambda line: line.key in KEYS_OF[ClientLibrary.LIBRDKAFKA] | KEYS_OF[ClientLibrary.SCALA], _librdkafka),
     (_is_of_dotnet, _dotnet),
     (_is_of_python, _python),
 )
@@ -294,15 +278,18 @@ def _refuse_unknown(properties: Sequence[Property], role: Role | None) -> None:
     """Refuse environment variables, and settings of clients that the file attributes to no library or framework; the
     error names a key on which the answer depends, if any."""
     is_of_broker = any(roles_that_know(line.key) == {Role.BROKER} for line in properties)
-    meant = [without_prefix(line.key) or _of_variable(_variable(line)) for line in properties]
-    for _, line in sorted(zip(meant, properties, strict=True), key=lambda pair: pair[0] not in READERS):
+    variables = [_variable(line)[0] for line in properties]
+    meant = [without_prefix(line.key) or _meant(name) for line, name in zip(properties, variables, strict=True)]
+    for _, line, variable in sorted(
+        zip(meant, properties, variables, strict=True), key=lambda one: one[0] not in READERS
+    ):
         if roles_that_know(line.key):
             continue
-        if variable := _variable(line):
-            example = f", as in {key}=..." if (key := _of_variable(variable)) else ""
+        if _VARIABLE.fullmatch(variable) and (variable.startswith(_VARIABLES_OF_IMAGES) or _meant(variable)):
+            example = f", as in {key}=..." if (key := _meant(variable)) else ""
             raise PropertiesError(
-                f"{line.place}: {printable(variable)} is an environment variable of a container, which isrcheck does"
-                f" not read yet; give its settings with their own names{example}"
+                f"{line.place}: {printable(variable)} is an environment variable of a container that is neither a"
+                f" broker nor Kafka Connect; give its settings with their own names{example}"
             )
         if _WITH_UNDERSCORES.fullmatch(line.key) and roles_that_know(dotted(line.key)):
             raise PropertiesError(f"{line.place}: Kafka has no key {line.key}; write {dotted(line.key)}")
@@ -320,16 +307,8 @@ def _refuse_unknown(properties: Sequence[Property], role: Role | None) -> None:
         )
 
 
-def _variable(line: Property) -> str:
-    """The environment variable that a line sets, as in a container's file: KAFKA_MIN_INSYNC_REPLICAS; empty if none."""
-    name = line.value.partition("=")[0].strip() if line.key == "export" else line.key
-    if _VARIABLE.fullmatch(name) is None:
-        return ""
-    return name if name.startswith(_VARIABLES_OF_IMAGES) or _of_variable(name) else ""
-
-
-def _of_variable(name: str) -> str:
-    """The Kafka key that an environment variable sets; empty if it sets none."""
-    words = name.lower().split("_")
+def _meant(variable: str) -> str:
+    """Return the Kafka key with which the name of an environment variable ends (acks in ORDERS_ACKS); empty if none."""
+    words = key_of_variable(variable).split(".")
     tails = (".".join(words[start:]) for start in range(len(words)))
     return next((tail for tail in tails if roles_that_know(tail)), "")

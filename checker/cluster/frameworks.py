@@ -33,7 +33,7 @@ def connect_sections(file: ClientFile, library: ClientLibrary = ClientLibrary.CO
         of_role[role] = merged(own, under(lines, f"{role.value}.override."))
     producer = merged(of_role[Role.PRODUCER], exactly_once, _of_framework(lines))
     section = file.section(Role.PRODUCER, producer, library)
-    remarks = (*_misplaced(lines), *_of_servers(lines, library), *_internal_topics(lines))
+    remarks = (*_without_effect(lines, library), *_internal_topics(lines))
     sections = [replace(section, remarks=remarks)]
     if of_role[Role.CONSUMER]:
         sections.append(file.section(Role.CONSUMER, of_role[Role.CONSUMER], library))
@@ -52,23 +52,19 @@ def _of_framework(lines: Iterable[Property]) -> list[Property]:
 _READ_OTHERWISE = ("topic.", "processing.guarantee", "exactly.once.source.support")
 
 
-def _misplaced(lines: Iterable[Property]) -> Iterator[str]:
-    """Yield a remark for each setting of clients that lacks the prefix without which Kafka Connect ignores it."""
+def _without_effect(lines: Iterable[Property], library: ClientLibrary) -> Iterator[str]:
+    """Yield a remark for each setting that counts, but that a framework does not hand on: those of brokers and topics,
+    and, in Kafka Connect, those of clients without a prefix."""
     for line in lines:
-        roles = roles_that_know(line.key)
-        if line.key in READERS and len(roles) == 1 and (role := next(iter(roles))) in CLIENTS:
-            given = f"{line.key}={shown(line.key, line.value.strip())}"
-            yield f"{line.place}: {given} does not reach the clients of Kafka Connect; write {role.value}.{line.key}"
-
-
-def _of_servers(lines: Iterable[Property], library: ClientLibrary) -> Iterator[str]:
-    """Yield a remark for each setting of brokers or topics that counts, but that a framework does not hand on."""
-    for line in lines:
-        roles = roles_that_know(line.key)
-        if line.key in READERS and roles.isdisjoint(CLIENTS) and line.key != "replication.factor":
-            given = f"{line.key}={shown(line.key, line.value.strip())}"
+        roles, given = roles_that_know(line.key), f"{line.key}={shown(line.key, line.value.strip())}"
+        if line.key not in READERS or line.key == "replication.factor":
+            continue
+        if roles.isdisjoint(CLIENTS):
             cure = "give it in a file of its own (--topic, --broker)"
             yield f"{line.place}: {given} is ignored by {library.value}; {cure}"
+        elif library is ClientLibrary.CONNECT and len(roles) == 1:
+            (role,) = roles
+            yield f"{line.place}: {given} does not reach the clients of Kafka Connect; write {role.value}.{line.key}"
 
 
 _INTERNAL_TOPICS = {
@@ -113,8 +109,15 @@ def mirror_maker_sections(file: ClientFile) -> list[Section]:
         for line in file.properties
         if re.fullmatch(r"(?:.+->.+\.)?replication\.factor", line.key)
     ]
-    least = min(factors, key=lambda line: line.value.strip().zfill(5), default=None)
-    topic = [least] if least else set_by(replace(file.sign, written="MirrorMaker's default"), replication_factor="2")
+    given = [line for line in factors if line.value.strip() != "-1"]  # -1: the brokers' default.replication.factor
+    least = min(given, key=lambda line: line.value.strip().zfill(5), default=None)
+    topic = (
+        [least]
+        if least
+        else []
+        if factors
+        else set_by(replace(file.sign, written="MirrorMaker's default"), replication_factor="2")
+    )
     return [*sections, _own_topic(file, topic, "topics that MirrorMaker creates")]
 
 
@@ -125,7 +128,7 @@ def _own_topic(file: ClientFile, lines: Iterable[Property], name: str) -> Sectio
 def streams_sections(file: ClientFile, library: ClientLibrary = ClientLibrary.STREAMS) -> list[Section]:
     """Read the file of Kafka Streams: its producer, its main consumer, and its own topics."""
     lines = file.properties
-    remarks = list(_of_servers(lines, library))
+    remarks = list(_without_effect(lines, library))
     sections: list[Section] = []
     guarantee = [line for line in lines if line.key == "processing.guarantee"]
     exactly_once = [line for line in guarantee if line.value.strip().startswith("exactly_once")][-1:]

@@ -13,7 +13,7 @@ from enum import Enum
 from functools import cache
 
 from isrcheck.checker.cluster.client_files import without_prefix
-from isrcheck.checker.cluster.dialects import is_key_of
+from isrcheck.checker.cluster.libraries import KEYS_OF
 from isrcheck.checker.cluster.property_files import READERS, Layer, printable, shown
 from isrcheck.checker.cluster.releases import (
     NEWEST_LISTED_RELEASE,
@@ -168,7 +168,7 @@ def _why_ignored(given: GivenSetting, versions: Versions, winner: GivenSetting |
         return WhyIgnored.OVERRIDDEN, f"overridden by the {winner.role.value}'s {winner.key} in {winner.source}"
     if given.library is not None and not roles_that_know(given.key):
         is_of_framework = given.library.has_java_clients and not given.written
-        if is_of_framework or is_key_of(given.library, given.key) or not _meant(given.key):
+        if is_of_framework or given.key in KEYS_OF.get(given.library, ()) or not _meant(given.key):
             return WhyIgnored.NO_BEARING, f"is a setting of {given.library.value} without bearing on replication"
     if not knows(versions.release, given.role, given.key):
         return WhyIgnored.UNKNOWN, _why_unknown(given, versions)

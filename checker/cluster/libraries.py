@@ -5,6 +5,7 @@ Sources, read in August 2026:
 - Kafka Connect: Worker.baseProducerConfigs and baseConsumerConfigs; Kafka Streams: StreamsConfig
   (PRODUCER_DEFAULT_OVERRIDES, CONSUMER_DEFAULT_OVERRIDES). Both put their values into Java clients.
 - Spring Cloud Stream: KafkaMessageChannelBinder.getProducerFactory, KafkaBinderConfigurationProperties.requiredAcks.
+- SmallRye Reactive Messaging, the Kafka connector of Quarkus: see `applications`.
 - librdkafka 2.x: CONFIGURATION.md; rd_kafka_conf_finalize in src/rdkafka_conf.c (idempotence). confluent-kafka for
   Python, Go and .NET, kcat and node-rdkafka are clients of it.
 - Sarama: NewConfig and Config.Validate in config.go.
@@ -29,6 +30,7 @@ class ClientLibrary(Enum):
     CONNECT = "Kafka Connect"
     STREAMS = "Kafka Streams"
     BINDER = "Spring Cloud Stream"
+    SMALLRYE = "SmallRye Reactive Messaging"
     LIBRDKAFKA = "librdkafka"
     SARAMA = "Sarama"
     KAFKA_PYTHON = "kafka-python"
@@ -56,7 +58,13 @@ class ClientLibrary(Enum):
         return f"{key.replace('.', '_') if in_python else key}={value}"
 
 
-_WITH_JAVA_CLIENTS = (ClientLibrary.JAVA, ClientLibrary.CONNECT, ClientLibrary.STREAMS, ClientLibrary.BINDER)
+_WITH_JAVA_CLIENTS = (
+    ClientLibrary.JAVA,
+    ClientLibrary.CONNECT,
+    ClientLibrary.STREAMS,
+    ClientLibrary.BINDER,
+    ClientLibrary.SMALLRYE,
+)
 
 _INFINITE = "2147483647"
 
@@ -76,6 +84,7 @@ _DEFAULTS: Mapping[ClientLibrary, Mapping[str, str | tuple[tuple[str, str], ...]
         "auto.offset.reset": "earliest",
     },
     ClientLibrary.BINDER: {"acks": "1", "retries": "0"},
+    ClientLibrary.SMALLRYE: {"acks": "1"},
     ClientLibrary.LIBRDKAFKA: {
         "acks": "all",
         "enable.idempotence": "false",
@@ -129,3 +138,47 @@ _NAMES_OF_SARAMA = {
     "retries": "Producer.Retry.Max",
     "transactional.id": "Producer.Transaction.ID",
 }
+
+_KEYS_OF = {
+    ClientLibrary.SCALA: """
+        compressed.topics key.serializer.class producer.type queue.enqueue.timeout.ms serializer.class
+        serializer.encoding
+    """,
+    ClientLibrary.LIBRDKAFKA: """
+        api.version.fallback.ms api.version.request api.version.request.timeout.ms batch.num.messages
+        broker.address.family broker.address.ttl broker.version.fallback builtin.features compression.level
+        consume.callback.max.messages coordinator.query.interval.ms delivery.report.only.error dr_cb dr_msg_cb
+        enable.auto.offset.store enable.gapless.guarantee enable.partition.eof enable.random.seed
+        enable.sasl.oauthbearer.unsecure.jwt enable.ssl.certificate.verification enabled_events error_cb
+        fetch.error.backoff.ms fetch.queue.backoff.ms group.protocol.type https.ca.location https.ca.pem
+        internal.termination.signal log.connection.close log.queue log.thread.name log_level max.in.flight
+        message.copy.max.bytes message.send.max.retries message.timeout.ms metadata.broker.list msg_order_cmp
+        oauthbearer_token_refresh_cb offset.store.method offset.store.path offset.store.sync.interval.ms open_cb
+        plugin.library.paths produce.offset.report queue.buffering.backpressure.threshold queue.buffering.max.kbytes
+        queue.buffering.max.messages queue.buffering.max.ms queued.max.messages.kbytes queued.min.messages
+        queuing.strategy rebalance_cb receive.message.max.bytes reconnect.backoff.jitter.ms request.required.acks
+        sasl.kerberos.keytab sasl.kerberos.principal sasl.mechanisms sasl.oauthbearer.client.id
+        sasl.oauthbearer.client.secret sasl.oauthbearer.config sasl.oauthbearer.extensions sasl.oauthbearer.method
+        sasl.password sasl.username socket.blocking.max.ms socket.keepalive.enable socket.max.fails
+        socket.nagle.disable ssl.ca.certificate.stores ssl.ca.location ssl.ca.pem ssl.certificate.location
+        ssl.certificate.pem ssl.crl.location ssl.curves.list ssl.engine.id ssl.engine.location ssl.key.location
+        ssl.key.pem ssl.providers ssl.sigalgs.list statistics.interval.ms stats_cb sticky.partitioning.linger.ms
+        topic.blacklist topic.metadata.propagation.max.ms topic.metadata.refresh.fast.cnt
+        topic.metadata.refresh.fast.interval.ms topic.metadata.refresh.interval.ms topic.metadata.refresh.sparse
+    """,
+    ClientLibrary.CONNECT: """
+        config.storage.replication.factor config.storage.topic connector.class
+        connector.client.config.override.policy exactly.once.source.support exactly.once.support key.converter
+        offset.flush.interval.ms offset.storage.file.filename offset.storage.replication.factor offset.storage.topic
+        plugin.path status.storage.replication.factor status.storage.topic tasks.max value.converter
+    """,
+    ClientLibrary.STREAMS: """
+        application.id application.server default.key.serde default.value.serde num.standby.replicas
+        num.stream.threads processing.guarantee state.dir topology.optimization
+    """,
+}
+KEYS_OF: Mapping[ClientLibrary, frozenset[str]] = {
+    library: frozenset(keys.split()) for library, keys in _KEYS_OF.items()
+}
+"""Keys that only one library or framework has. The aliases that librdkafka shares with the old Scala producer show
+librdkafka, unless another key shows Scala."""

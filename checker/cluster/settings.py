@@ -46,6 +46,12 @@ _READ_AS_TEXT = """
 READ_AS_TEXT = frozenset(_READ_AS_TEXT.split())
 """Further keys that affect the answer, by a certain value or because they are given; their values are read as text."""
 
+
+def affects_the_answer(key: str) -> bool:
+    """Whether the answer depends on a key."""
+    return key in READERS or key in READ_AS_TEXT
+
+
 VERSIONS = ("inter.broker.protocol.version", "metadata.version")
 """The keys that say which version a cluster has agreed on."""
 
@@ -162,7 +168,7 @@ class Settings:
         """Whether brokers or clients may differ in a key: each has its own (client.id), or no answer depends on it."""
         if new.key in OF_ONE_MEMBER:
             return True
-        if new.key in READERS or new.key in READ_AS_TEXT:
+        if affects_the_answer(new.key):
             return False
         shared = self._given.get((new.role, new.key, new.layer, None))
         return shared is not None and shared.value != new.value and new.members[0] not in shared.members

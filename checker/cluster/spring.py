@@ -17,11 +17,11 @@ from isrcheck.checker.cluster.libraries import ClientLibrary
 from isrcheck.checker.cluster.property_files import READERS, PropertiesError, Property, Section, printable
 from isrcheck.checker.cluster.releases import Role, roles_that_know
 
-SPRING = ("spring.kafka.", "spring.cloud.stream.kafka.")
+SPRING = ("spring.kafka.", "spring.cloud.stream.kafka.", "spring.cloud.stream.binders.")
 _PROFILE = ("spring.config.activate.on-profile", "spring.config.activate.onProfile", "spring.profiles")
 
 _BINDER = re.compile(
-    r"spring\.cloud\.stream\.kafka\.(?:binder\.|bindings\.(?P<binding>[^.]+)\.)"
+    r"spring\.cloud\.stream\.kafka\.(?:binder\.(?:transaction\.(?=producer\.))?|bindings\.(?P<binding>[^.]+)\.)"
     r"(?:(?P<role>producer|consumer)(?:\.configuration|-?[pP]roperties)\.|(?P<shared>configuration)\.)?(?P<name>.+)"
 )
 _BOOT = re.compile(
@@ -34,6 +34,11 @@ _OWN_FACTORY = re.compile(
     r"(?P<factory>(?!spring\.).+)\.(?P<role>producer|consumer)\.(?P<raw>properties\.)?(?P<name>.+)"
 )
 _FACTORIES = (_BOOT, _OF_STREAMS, _OWN_FACTORY)
+_OF_NAMED_BINDER = re.compile(
+    r"spring\.cloud\.stream\.binders\.(?P<binder>[^.]+)\.(?:(?P<type>type)|environment\.(?P<name>.+))"
+)
+_BINDER_OF_BINDING = re.compile(r"spring\.cloud\.stream\.bindings\.(?P<binding>[^.]+)\.binder")
+_KAFKA_BINDERS = ("kafka", "kstream", "ktable", "globalktable")
 _SPRING_NAMES = {"transaction.id.prefix": "transactional.id", "transaction.transaction.id.prefix": "transactional.id"}
 
 
@@ -59,19 +64,10 @@ def spring_sections(member: str, documents: Sequence[Sequence[Property]]) -> lis
     sections: list[Section] = []
     for profile, own in profiles.items():
         lines = merged(profiles[""], own) if profile else own
-        factories = _factories(lines)
-        binder = factories.get(_OF_BINDER)
-        for name, factory in factories.items():
-            if name.startswith(_OF_BINDER):
-                bases = [factories[base] for base in (_OF_SPRING,) if base in factories]
-                bases += [binder] if binder and factory is not binder else []
-                library = ClientLibrary.BINDER
-            else:
-                bases, library = [], ClientLibrary.JAVA
+        for binder, of_binder in _of_binders(lines).items():
             words = [f"profile {printable(profile)}"] if profile else []
-            words += [printable(name)] if name != _OF_SPRING and len(factories) > 1 else []
-            file = ClientFile(member, None, lines, factory.sign)
-            sections += _of_factory(file, factory, bases, library, ", ".join(words))
+            words += [f"binder {printable(binder)}"] if binder else []
+            sections += _of_lines(member, of_binder, binder, words)
     if not sections:
         sign = next(line for document in documents for line in document if line.key.startswith(SPRING))
         raise PropertiesError(
@@ -79,6 +75,58 @@ def spring_sections(member: str, documents: Sequence[Sequence[Property]]) -> lis
             f" it; give acks=... and the other settings {OWN_FILE}"
         )
     return sections
+
+
+def _of_binders(lines: Sequence[Property]) -> dict[str, Sequence[Property]]:
+    """Return what holds for each named binder: the lines of the file, without those of the bindings of other binders,
+    and then its own environment. The name is empty for what belongs to no named binder."""
+    binders: dict[str, list[Property]] = {}
+    bindings: dict[str, str] = {}
+    others, default = [], ""
+    for line in lines:
+        if found := _OF_NAMED_BINDER.fullmatch(line.key):
+            own = binders.setdefault(found["binder"], [])
+            own.append(named(line, found["name"] or "type"))
+        elif found := _BINDER_OF_BINDING.fullmatch(line.key):
+            bindings[found["binding"]] = line.value.strip()
+        elif dotted(line.key) == "spring.cloud.stream.default.binder":
+            default = line.value.strip()
+        else:
+            others.append(line)
+    if not binders:
+        return {"": lines}
+    default = default or (next(iter(binders)) if len(binders) == 1 else "")
+    of_binders: dict[str, Sequence[Property]] = {"": [line for line in others if not line.key.startswith(_OF_BINDER)]}
+    for name, own in binders.items():
+        if all(line.key != "type" or line.value.strip() in _KAFKA_BINDERS for line in own):
+            of_others = {
+                line
+                for line in others
+                if (binding := _BINDER.fullmatch(line.key)) is not None
+                and binding["binding"]
+                and bindings.get(binding["binding"], default) != name
+            }
+            of_binders[name] = merged((line for line in others if line not in of_others), own)
+    return of_binders
+
+
+def _of_lines(member: str, lines: Sequence[Property], binder: str, words: Sequence[str]) -> Iterator[Section]:
+    """Yield the sections of the factories in some lines; `words` tell these lines from others of the file."""
+    factories = _factories(lines)
+    if binder:
+        factories.setdefault(_OF_BINDER, _Factory(lines[-1]))
+    common = factories.get(_OF_BINDER)
+    for name, factory in factories.items():
+        if name.startswith(_OF_BINDER):
+            bases = [factories[base] for base in (_OF_SPRING,) if base in factories]
+            bases += [common] if common and factory is not common else []
+            library = ClientLibrary.BINDER
+        elif binder:
+            continue  # the factories outside the binders are read once, by themselves
+        else:
+            bases, library = [], ClientLibrary.JAVA
+        told = [*words, printable(name)] if name != _OF_SPRING and len(factories) > 1 else words
+        yield from _of_factory(ClientFile(member, None, lines, factory.sign), factory, bases, library, ", ".join(told))
 
 
 def _of_factory(

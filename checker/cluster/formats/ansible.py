@@ -15,10 +15,10 @@ from isrcheck.checker.cluster.formats.format import Format, Part
 from isrcheck.checker.cluster.formats.metadata import remarks_on_voters
 from isrcheck.checker.cluster.formats.tree import Tree
 from isrcheck.checker.cluster.formats.values import known, setting, settings_of, unknown
-from isrcheck.checker.cluster.property_files import READERS, Property, Section, printable
+from isrcheck.checker.cluster.property_files import Property, Section, printable
 from isrcheck.checker.cluster.racks import merged
 from isrcheck.checker.cluster.releases import Role, roles_that_know
-from isrcheck.checker.cluster.settings import READ_AS_TEXT
+from isrcheck.checker.cluster.settings import affects_the_answer
 from isrcheck.checker.cluster.versions import Evidence, Mode
 
 _PROPERTIES = {
@@ -63,7 +63,7 @@ def _is_group(names: Sequence[str], mapping: Tree) -> bool:
 
 
 def _is_ansible(part: Part) -> bool:
-    if part.tree is None or part.tree.entries.get("apiVersion"):
+    if part.tree.entries.get("apiVersion"):
         return False
     return any(
         any(_properties(mapping)) or any(_key(name) for name in mapping.entries) or _is_group(names, mapping)
@@ -72,7 +72,6 @@ def _is_ansible(part: Part) -> bool:
 
 
 def _read(part: Part, contents: Contents) -> None:
-    assert part.tree is not None
     for names, mapping in _mappings(part.tree):
         member = f"the variables in {part.path}:{mapping.line}"
         for role, entries in _properties(mapping):
@@ -80,7 +79,7 @@ def _read(part: Part, contents: Contents) -> None:
             if names[-2:-1] == ("hosts",):
                 _read_rack(mapping, entries, contents)
                 # What a host has of its own is an exception: the other settings are those of its group.
-                settings = [line for line in settings if line.key in READERS or line.key in READ_AS_TEXT]
+                settings = [line for line in settings if affects_the_answer(line.key)]
             elif role == "controller":
                 settings.append(Property("process.roles", role, entries.path, entries.line))
             if settings:

@@ -19,11 +19,10 @@ from isrcheck.checker.cluster.releases import Role
 
 
 def _recognises(part: Part) -> bool:
-    return part.tree is not None and (is_nested(_flat(part.tree)) or any(_groups(part.tree)))
+    return is_nested(_flat(part.tree)) or any(_groups(part.tree))
 
 
 def _read(part: Part, contents: Contents) -> None:
-    assert part.tree is not None
     own = _flat(part.tree)
     if is_nested(own):
         from isrcheck.checker.cluster.formats.documents import read_trees  # here, for most files need no parser of YAML

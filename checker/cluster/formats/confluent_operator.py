@@ -17,17 +17,16 @@ _ROLES = {"Kafka": "broker", "KRaftController": "controller"}
 
 
 def _kind(part: Part) -> str:
-    is_of_group = part.tree is not None and part.tree.text_at("apiVersion").startswith(_GROUP)
-    return part.tree.text_at("kind") if part.tree is not None and is_of_group else ""
+    return part.tree.text_at("kind") if part.tree.text_at("apiVersion").startswith(_GROUP) else ""
 
 
 def _read_node(part: Part, contents: Contents) -> None:
-    assert part.tree is not None
     kind, name, spec = _kind(part), part.tree.text_at("metadata", "name"), part.tree.at("spec")
     overrides = variables_of(spec.at("configOverrides", "server"))
     settings = known(setting(key, value) for key, value in overrides.items())
     if kind == "KRaftController" or "kRaftController" in spec.at("dependencies").entries:
         settings.append(Property("process.roles", _ROLES[kind], spec.path, spec.line))
+    settings += known([setting("zookeeper.connect", spec.at("dependencies", "zookeeper", "endpoint"))])
     contents.sections.append(Section(Role.BROKER, f"the {kind} resource {name}", tuple(settings)))
     release_of_image(spec.at("image", "application"), contents)
     contents.remarks.append(
@@ -37,7 +36,6 @@ def _read_node(part: Part, contents: Contents) -> None:
 
 
 def _read_topic(part: Part, contents: Contents) -> None:
-    assert part.tree is not None
     spec = part.tree.at("spec")
     name = spec.text_at("name") or part.tree.text_at("metadata", "name")
     partitions, replicas = number(spec.at("partitionCount"), "partitionCount"), number(spec.at("replicas"), "replicas")

@@ -173,8 +173,7 @@ class Reader:
         partitions, replicas = self._number(labels, "PartitionCount", 1), self._number(labels, "ReplicationFactor", 1)
         settings = list(self._pairs(labels.get("Configs", "")))
         self.contents.headers[name] = partitions, replicas, self._place
-        self.contents.topics.setdefault(name, []).extend(settings)
-        self.contents.with_settings.add(name)
+        self.contents.settings_of_topic(name).extend(settings)
         if "TopicId" in labels:
             self.contents.topic_ids[name] = self._place
         else:
@@ -201,13 +200,7 @@ class Reader:
         new = Partition(topic, number, leader, replicas, isr, self._place, elr, last_known, adding, removing, strangers)
         if not new.target:
             raise self._error(f"every replica of {topic}-{number} is in {REMOVING}")
-        old = self.contents.partitions.get((topic, number))
-        if old is not None and (old.leader, old.replicas, old.isr) != (leader, replicas, isr):
-            raise PropertiesError(
-                f"{self._place}: {new.name} differs from its description in {old.place}; keep the later description"
-            )
-        self.contents.topics.setdefault(topic, [])
-        self.contents.partitions.setdefault((topic, number), new)
+        self.contents.add_partition(new)
 
     def _refuse_strangers(self, brokers: Sequence[int], replicas: Sequence[int], where: str) -> None:
         for broker in brokers:
@@ -264,15 +257,12 @@ class Reader:
                 self.contents.brokers[self.heading[1], layer] += []
             elif below["kind"] == "topic":
                 self.heading = Role.TOPIC, below["name"], Layer.FILE
-                self.contents.topics.setdefault(below["name"], [])
-                self.contents.with_settings.add(below["name"])
+                self.contents.settings_of_topic(below["name"])
             return True
         if config := _CONFIGS_ON_ONE_LINE.fullmatch(line):
             self.has_heading, pairs = False, config["pairs"] or ""
             if topic := _OF_TOPIC.fullmatch(config["whose"]):
-                name = topic["name"] or topic["old"]
-                self.contents.topics.setdefault(name, []).extend(self._pairs(pairs))
-                self.contents.with_settings.add(name)
+                self.contents.settings_of_topic(topic["name"] or topic["old"]).extend(self._pairs(pairs))
             elif broker := _OF_BROKER.fullmatch(config["whose"]):
                 self.contents.brokers[f"broker {broker['name'] or broker['old']}", Layer.BROKER] += self._pairs(pairs)
             elif config["whose"] == "default brokers":

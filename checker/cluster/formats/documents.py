@@ -116,7 +116,8 @@ class _Reading:
 
     def _scalar(self, event: yaml.ScalarEvent, line: int) -> Tree:
         value: str | None = event.value
-        if not event.style and event.tag is None:
+        is_name = bool(self.open) and not self.open[-1].is_list and len(self.open[-1].items) % 2 == 0
+        if not event.style and event.tag is None and not is_name:
             value = _WORDS.get(event.value, event.value)
         unknown = _tagged(event.tag or "") or ("a template" if _TEMPLATE.search(event.value) else "")
         return Tree(self.path, line, value, unknown=unknown, is_block=event.style in ("|", ">"))

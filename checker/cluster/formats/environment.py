@@ -1,21 +1,23 @@
 """Reads the environment variables of Kafka's containers: Compose files, Kubernetes workloads, and .env files.
 
-Three makers' images turn variables into settings of a broker. Those of `apache` (KafkaDockerWrapper) and `confluentinc`
-(cp-kafka, cp-server) take KAFKA_MIN_INSYNC_REPLICAS; that of `bitnami` takes KAFKA_CFG_MIN_INSYNC_REPLICAS. An
-underscore becomes a dot, two become an underscore, and three become a hyphen. The tag of an image names the release.
+Images turn variables into settings of a broker: KAFKA_MIN_INSYNC_REPLICAS in those of `apache` (KafkaDockerWrapper),
+`confluentinc` (cp-kafka, cp-server) and `wurstmeister`, and KAFKA_CFG_MIN_INSYNC_REPLICAS in that of `bitnami`. The tag
+of an image names the release. Variables of Kafka Connect and Spring configure clients (see `dialects`).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
+from isrcheck.checker.cluster.client_files import key_of_variable, without_prefix
 from isrcheck.checker.cluster.contents import Contents, listed
+from isrcheck.checker.cluster.dialects import OF_CLIENTS, client_sections
 from isrcheck.checker.cluster.formats.format import Format, Part
-from isrcheck.checker.cluster.formats.strimzi import LOST_AT_RESTART
-from isrcheck.checker.cluster.formats.tree import Tree
-from isrcheck.checker.cluster.formats.values import known, setting, unknown
-from isrcheck.checker.cluster.property_files import Section, printable
+from isrcheck.checker.cluster.formats.tree import NO_TREE, Tree
+from isrcheck.checker.cluster.formats.values import LOST_AT_RESTART, known, setting, unknown
+from isrcheck.checker.cluster.property_files import READERS, Property, Section, printable
 from isrcheck.checker.cluster.releases import Role
 
 Variables = Mapping[str, Tree]
@@ -23,7 +25,6 @@ Variables = Mapping[str, Tree]
 
 _PREFIX = "KAFKA_"
 _PREFIX_OF_BITNAMI = "KAFKA_CFG_"
-_OF_CLIENTS = (_PREFIX, "CONNECT_", "SPRING_KAFKA_")
 _VARIABLE = re.compile(r"(?:export\s+)?(?P<name>[A-Za-z_][A-Za-z0-9_]*)=(?P<value>.*)")
 
 _NO_SETTINGS = """
@@ -43,7 +44,8 @@ _SHOWS_A_BROKER = frozenset(_KEYS_OF_BROKERS.split())
 """Keys that only a broker or controller has: a variable KAFKA_BOOTSTRAP_SERVERS may be of any client."""
 
 _IMAGE = re.compile(
-    r"(?:.*/)?(?P<maker>apache|confluentinc|bitnami|bitnamilegacy)/(?P<name>kafka|kafka-native|cp-kafka|cp-server)"
+    r"(?:.*/)?(?P<maker>apache|confluentinc|bitnami|bitnamilegacy|wurstmeister)/"
+    r"(?P<name>kafka|kafka-native|cp-kafka|cp-enterprise-kafka|cp-server)"
     r"(?::v?(?P<tag>[\w.-]+))?(?:@.*)?"
 )
 _RELEASE = re.compile(r"\d+\.\d+(?:\.\d+)?")
@@ -63,10 +65,7 @@ def release_of_confluent(version: str) -> str:
 
 def key_of(variable: str, prefix: str) -> str:
     """Return the key that a variable sets (KAFKA_NODE_ID sets node.id); empty if it sets none."""
-    if not variable.startswith(prefix) or variable in _OF_THE_IMAGE:
-        return ""
-    dotted = variable.removeprefix(prefix).lower().replace("_", ".")
-    return dotted.replace("...", "-").replace("..", "_")
+    return "" if variable in _OF_THE_IMAGE else key_of_variable(variable, prefix)
 
 
 def _prefix(variables: Variables, image: str) -> str:
@@ -106,7 +105,10 @@ def release_of_image_tag(repository: str, tag: Tree, contents: Contents) -> None
 
 
 def _add_release(maker: str, tag: Tree, contents: Contents) -> None:
-    release = _RELEASE.match(tag.text or "")
+    text = tag.text or ""
+    release = _RELEASE.match(
+        text.rpartition("-")[2] if maker == "wurstmeister" else text
+    )  # 2.13-2.8.1 begins with Scala
     if release is None:
         return
     version = release.group()
@@ -121,15 +123,7 @@ def _add_release(maker: str, tag: Tree, contents: Contents) -> None:
     contents.releases.append((version, tag.place))
 
 
-# --- Compose ---
-
-
-def _services(tree: Tree | None) -> Iterator[tuple[str, Tree, Variables]]:
-    """Yield the services of a Compose file, each with its name and variables, given as a list or as a mapping."""
-    if tree is None:
-        return
-    for name, service in tree.at("services").entries.items():
-        yield name, service, variables_of(service.at("environment"))
+# --- Containers: of Compose files, docker inspect, and workloads of Kubernetes ---
 
 
 def variables_of(environment: Tree) -> Variables:
@@ -148,86 +142,78 @@ def variables_of(environment: Tree) -> Variables:
     return variables
 
 
-def _is_compose(part: Part) -> bool:
-    return any(is_broker(variables, service.text_at("image")) for _, service, variables in _services(part.tree))
+class _Container(NamedTuple):
+    member: str
+    """What it is, for messages: `the service kafka-1`."""
+    variables: Variables
+    image: Tree
+    own: Tree
+    """Its whole description."""
+    pod: Tree = NO_TREE
+    """The specification of its pod, in Kubernetes."""
 
-
-def _read_compose(part: Part, contents: Contents) -> None:
-    clients = []
-    for name, service, variables in _services(part.tree):
-        if is_broker(variables, service.text_at("image")):
-            read_variables(variables, f"the service {name}", service.at("image"), contents)
-            if service.at("env_file"):
-                contents.remarks.append(
-                    f"{service.at('env_file').place}: the variables in the env_file of {printable(name)} are not read;"
-                    " give that file as well"
-                )
-        elif any(variable.startswith(_OF_CLIENTS) for variable in variables):
-            clients.append(name)
-    if clients:
-        contents.remarks.append(
-            f"{part.path}: services that seem to be clients of Kafka are not read ({listed(clients)}); give their own"
-            " files"
-        )
-
-
-# --- docker inspect ---
-
-
-def _inspected(part: Part) -> Iterator[tuple[Tree, Variables]]:
-    """Yield the containers in the output of docker inspect that are brokers, with their variables."""
-    for container in part.tree.items if part.tree is not None else ():
-        variables = variables_of(container.at("Config", "Env"))
-        if is_broker(variables, container.text_at("Config", "Image")):
-            yield container, variables
-
-
-def _read_inspected(part: Part, contents: Contents) -> None:
-    for container, variables in _inspected(part):
-        name = container.text_at("Name").lstrip("/")
-        read_variables(variables, f"the container {name}", container.at("Config", "Image"), contents)
-
-
-# --- Kubernetes ---
 
 _WORKLOADS = ("StatefulSet", "Deployment", "Pod", "DaemonSet", "ReplicaSet")
 
 
-def _containers(tree: Tree | None) -> Iterator[tuple[Tree, Tree]]:
-    """Yield the containers of a workload of Kubernetes, each with the specification of its pod."""
-    if tree is None or tree.text_at("kind") not in _WORKLOADS:
-        return
-    spec = tree.at("spec") if tree.text_at("kind") == "Pod" else tree.at("spec", "template", "spec")
-    for container in spec.at("containers").items:
-        yield container, spec
+def _containers(tree: Tree) -> Iterator[_Container]:
+    """Yield the containers that a document describes, in any of the three forms."""
+    for name, own in tree.at("services").entries.items():
+        yield _Container(f"the service {name}", variables_of(own.at("environment")), own.at("image"), own)
+    for own in tree.items:
+        name, inspected = own.text_at("Name").lstrip("/"), own.at("Config")
+        yield _Container(f"the container {name}", variables_of(inspected.at("Env")), inspected.at("Image"), own)
+    kind, name = tree.text_at("kind"), tree.text_at("metadata", "name")
+    if kind in _WORKLOADS:
+        pod = tree.at("spec") if kind == "Pod" else tree.at("spec", "template", "spec")
+        for own in pod.at("containers").items:
+            yield _Container(f"the {kind} {name}", variables_of(own.at("env")), own.at("image"), own, pod)
 
 
-def _is_workload(part: Part) -> bool:
+def _has_brokers_or_clients(part: Part) -> bool:
     return any(
-        is_broker(variables_of(container.at("env")), container.text_at("image"))
-        for container, _ in _containers(part.tree)
+        is_broker(one.variables, one.image.text or "") or any(name.startswith(OF_CLIENTS) for name in one.variables)
+        for one in _containers(part.tree)
     )
 
 
-def _read_workload(part: Part, contents: Contents) -> None:
-    assert part.tree is not None
-    kind, name = part.tree.text_at("kind"), part.tree.text_at("metadata", "name")
-    for container, spec in _containers(part.tree):
-        variables = variables_of(container.at("env"))
-        if not is_broker(variables, container.text_at("image")):
-            continue
-        read_variables(variables, f"the {kind} {name}", container.at("image"), contents)
-        if container.at("envFrom"):
-            contents.remarks.append(
-                f"{container.at('envFrom').place}: variables that come from other resources (envFrom) are not known;"
-                " give the output of `kubectl exec POD -- env` as a file"
-            )
-        mounted = {mount.text_at("name") for mount in container.at("volumeMounts").items}
-        for volume in spec.at("volumes").items:
-            if "emptyDir" in volume.entries and volume.text_at("name") in mounted & _names_of_data(container):
-                contents.remarks.append(
-                    f"{volume.place}: the volume {printable(volume.text_at('name'))} is an emptyDir, {LOST_AT_RESTART}"
-                )
+def _read_containers(part: Part, contents: Contents) -> None:
+    left_out = []
+    for one in _containers(part.tree):
+        if is_broker(one.variables, one.image.text or ""):
+            read_variables(one.variables, one.member, one.image, contents)
+            contents.remarks += _not_known(one)
+        elif own := _settings_of_client(one.variables):
+            contents.sections += client_sections(None, one.member, [own])
+        elif any(name.startswith(_PREFIX) for name in one.variables):
+            left_out.append(one.member)
+    if left_out:
+        contents.remarks.append(
+            f"{part.path}: containers that seem to be clients of Kafka are not read ({listed(left_out)}); give"
+            " their own files"
+        )
+
+
+def _settings_of_client(variables: Variables) -> list[Property]:
+    """Return the variables of Kafka Connect or of a Spring application. Raises PropertiesError for an unknown value."""
+    own = ((name, value) for name, value in variables.items() if name.startswith(OF_CLIENTS))
+    return known(setting(name, value, counts=without_prefix(key_of_variable(name)) in READERS) for name, value in own)
+
+
+def _not_known(broker: _Container) -> Iterator[str]:
+    """Yield remarks on variables that are elsewhere, and on volumes that a restart empties."""
+    if file := broker.own.at("env_file"):
+        of_service = printable(broker.member)
+        yield f"{file.place}: the variables in the env_file of {of_service} are not read; give that file as well"
+    if source := broker.own.at("envFrom"):
+        yield (
+            f"{source.place}: variables that come from other resources (envFrom) are not known; give the output of"
+            " `kubectl exec POD -- env` as a file"
+        )
+    mounted = {mount.text_at("name") for mount in broker.own.at("volumeMounts").items}
+    for volume in broker.pod.at("volumes").items:
+        if "emptyDir" in volume.entries and volume.text_at("name") in mounted & _names_of_data(broker.own):
+            yield f"{volume.place}: the volume {printable(volume.text_at('name'))} is an emptyDir, {LOST_AT_RESTART}"
 
 
 def _names_of_data(container: Tree) -> set[str]:
@@ -242,23 +228,17 @@ def _names_of_data(container: Tree) -> set[str]:
 # --- .env ---
 
 
-def _lines(part: Part) -> Sequence[tuple[int, str, str]]:
-    found = ((number, _VARIABLE.fullmatch(line.strip())) for number, line in enumerate(part.text.splitlines(), start=1))
-    return [(number, match["name"], match["value"]) for number, match in found if match is not None]
-
-
 def _of_env_file(part: Part) -> Variables:
+    found = ((number, _VARIABLE.fullmatch(line.strip())) for number, line in enumerate(part.text.splitlines(), start=1))
     return {
-        name: Tree(part.path, number, value.strip().strip("\"'"))
-        for number, name, value in _lines(part)
-        if name.startswith(_PREFIX)
+        match["name"]: Tree(part.path, number, match["value"].strip().strip("\"'"))
+        for number, match in found
+        if match is not None and match["name"].startswith(_PREFIX)
     }
 
 
 def _is_env_file(part: Part) -> bool:
-    if part.tree is not None or not all(
-        _VARIABLE.fullmatch(line.strip()) or line.strip().isidentifier() for line in part.head
-    ):
+    if part.tree or not all(_VARIABLE.fullmatch(line.strip()) or line.strip().isidentifier() for line in part.head):
         return False
     names = [found["name"] for line in part.head if (found := _VARIABLE.fullmatch(line.strip()))]
     return all(name.isupper() for name in names) and is_broker(_of_env_file(part))
@@ -269,8 +249,6 @@ def _read_env_file(part: Part, contents: Contents) -> None:
 
 
 ENVIRONMENT = (
-    Format("a Compose file with a broker's container", _is_compose, _read_compose),
-    Format("the output of docker inspect", lambda part: any(_inspected(part)), _read_inspected),
-    Format("a workload of Kubernetes with a broker's container", _is_workload, _read_workload),
+    Format("containers of Kafka (Compose, docker inspect, Kubernetes)", _has_brokers_or_clients, _read_containers),
     Format("a file of environment variables of a broker's container", _is_env_file, _read_env_file),
 )

@@ -14,12 +14,11 @@ _OF_SERVERS = {Role.BROKER, Role.TOPIC}
 def _has_settings(part: Part) -> bool:
     """Whether the entries have keys of brokers or topics, and none that Kafka does not know (application.id, which is a
     client's or a framework's), unless the command line says that the file is a broker's or a topic's."""
-    known = [roles_that_know(key) for key in part.tree.entries] if part.tree is not None else []
+    known = [roles_that_know(key) for key in part.tree.entries]
     return any(roles and roles <= _OF_SERVERS for roles in known) and (all(known) or part.role in _OF_SERVERS)
 
 
 def _read(part: Part, contents: Contents) -> None:
-    assert part.tree is not None
     contents.sections.append(Section(part.role, str(part.path), tuple(settings_of(part.tree))))
 
 

@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 
 from isrcheck.checker.cluster.contents import Contents
-from isrcheck.checker.cluster.formats.tree import Tree
+from isrcheck.checker.cluster.formats.tree import NO_TREE, Tree
 from isrcheck.checker.cluster.releases import Role
 
 MOST_LINES_OF_A_HEAD = 200
@@ -28,8 +28,8 @@ class Part:
     """The text of the whole file."""
     role: Role | None = None
     """The role that the command line gives the file (--producer FILE); None if the content determines it."""
-    tree: Tree | None = None
-    """The document, if the file is YAML or JSON; else None."""
+    tree: Tree = NO_TREE
+    """The document, if the file is YAML or JSON; else an empty tree."""
 
     @cached_property
     def head(self) -> tuple[str, ...]:

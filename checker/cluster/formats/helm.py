@@ -12,9 +12,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from isrcheck.checker.cluster.contents import Contents
 from isrcheck.checker.cluster.formats.environment import is_broker, key_of, release_of_image_tag, variables_of
 from isrcheck.checker.cluster.formats.format import Format, Part
-from isrcheck.checker.cluster.formats.strimzi import LOST_AT_RESTART
 from isrcheck.checker.cluster.formats.tree import Tree
-from isrcheck.checker.cluster.formats.values import known, number, setting, settings_of, text_of_properties
+from isrcheck.checker.cluster.formats.values import (
+    LOST_AT_RESTART,
+    known,
+    number,
+    setting,
+    settings_of,
+    text_of_properties,
+)
 from isrcheck.checker.cluster.property_files import Property, Section, printable
 from isrcheck.checker.cluster.releases import Role, roles_that_know
 
@@ -34,9 +40,9 @@ _OLD_KEYS: Mapping[str, str] = {
 _BITNAMI = "KAFKA_CFG_"
 
 
-def _charts(tree: Tree | None) -> Iterator[Tree]:
+def _charts(tree: Tree) -> Iterator[Tree]:
     """Yield the values of Kafka's charts in a document: the document itself, or the part below a chart's name."""
-    if tree is None or "apiVersion" in tree.entries or "services" in tree.entries:
+    if "apiVersion" in tree.entries or "services" in tree.entries:
         return
     for values in (tree, *(tree.at(name) for name in _CHARTS)):
         if _is_chart(values):

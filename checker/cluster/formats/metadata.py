@@ -30,7 +30,7 @@ _KCAT_BEGINS = re.compile(r"Metadata for (?:all topics|.*) \(from broker .*\):")
 
 
 def _is_kcat(part: Part) -> bool:
-    return part.tree is None and bool(part.head) and _KCAT_BEGINS.fullmatch(part.head[0].strip()) is not None
+    return not part.tree and bool(part.head) and _KCAT_BEGINS.fullmatch(part.head[0].strip()) is not None
 
 
 def _read_kcat(part: Part, contents: Contents) -> None:
@@ -48,11 +48,10 @@ def _read_kcat(part: Part, contents: Contents) -> None:
 
 
 def _is_kcat_json(part: Part) -> bool:
-    return part.tree is not None and bool(part.tree.at("originating_broker") and part.tree.at("topics"))
+    return bool(part.tree.at("originating_broker") and part.tree.at("topics"))
 
 
 def _read_kcat_json(part: Part, contents: Contents) -> None:
-    assert part.tree is not None
     for topic in part.tree.at("topics").items:
         name = topic.text_at("topic")
         _add_topic(contents, name, topic.place)
@@ -90,21 +89,13 @@ def _add_partition(
         problem = "no replicas" if not replicas else "members of its ISR that are no replicas"
         problem = problem if topic in contents.topics else "no topic above it"
         raise PropertiesError(f"{place}: {printable(topic)}-{number} has {problem}; describe again")
-    shown = Partition(topic, number, None if leader < 0 else leader, tuple(replicas), tuple(isr), place)
-    old = contents.partitions.get((topic, number))
-    if old is not None and (old.leader, old.replicas, old.isr) != (shown.leader, shown.replicas, shown.isr):
-        raise PropertiesError(
-            f"{place}: {shown.name} differs from its description in {old.place}; keep the later description"
-        )
-    contents.partitions.setdefault((topic, number), shown)
+    contents.add_partition(Partition(topic, number, None if leader < 0 else leader, tuple(replicas), tuple(isr), place))
 
 
 # --- rpk ---
 
 
 def _described_by_rpk(part: Part) -> Sequence[Tree]:
-    if part.tree is None:
-        return ()
     described = part.tree.items or (part.tree,)
     return described if all(one.at("summary", "name") for one in described) else ()
 
@@ -134,9 +125,7 @@ _REPLICA = re.compile(r"(?P<id>\d+)\s.*\b(?P<status>Leader|Follower|Observer)\s*
 
 def _is_quorum(part: Part) -> bool:
     first = part.head[0] if part.head else ""
-    return part.tree is None and (
-        first.startswith("ClusterId:") or re.match(r"(?:NodeId|ReplicaId)\s", first) is not None
-    )
+    return not part.tree and (first.startswith("ClusterId:") or re.match(r"(?:NodeId|ReplicaId)\s", first) is not None)
 
 
 def _read_quorum(part: Part, contents: Contents) -> None:
@@ -179,11 +168,10 @@ def _voters(part: Part) -> Iterator[tuple[int, str]]:
 
 
 def _is_revision(part: Part) -> bool:
-    return part.tree is not None and bool(part.tree.at("ServerProperties"))
+    return bool(part.tree.at("ServerProperties"))
 
 
 def _read_revision(part: Part, contents: Contents) -> None:
-    assert part.tree is not None
     value = part.tree.at("ServerProperties")
     try:
         text = base64.b64decode(value.text or "", validate=True).decode()

@@ -14,52 +14,59 @@ from pathlib import Path
 from isrcheck.checker.cluster.cluster import Reading, clusters_of
 from isrcheck.checker.cluster.contents import Contents, Described, listed
 from isrcheck.checker.cluster.contents import described as described_by
-from isrcheck.checker.cluster.dialects import text_sections
-from isrcheck.checker.cluster.formats.ansible import ANSIBLE
-from isrcheck.checker.cluster.formats.clients import CLIENTS
-from isrcheck.checker.cluster.formats.config_maps import CONFIG_MAPS
-from isrcheck.checker.cluster.formats.confluent_operator import CONFLUENT_OPERATOR
 from isrcheck.checker.cluster.formats.describe import KAFKA_TOOLS
-from isrcheck.checker.cluster.formats.environment import ENVIRONMENT
-from isrcheck.checker.cluster.formats.flat import FLAT
 from isrcheck.checker.cluster.formats.format import Format, Part
-from isrcheck.checker.cluster.formats.helm import HELM
-from isrcheck.checker.cluster.formats.metadata import METADATA
 from isrcheck.checker.cluster.formats.shape import is_yaml_or_json, refuse_shape
-from isrcheck.checker.cluster.formats.strimzi import STRIMZI
-from isrcheck.checker.cluster.formats.terraform import TERRAFORM
 from isrcheck.checker.cluster.formats.tree import MOST_CHARACTERS, Tree, too_long
-from isrcheck.checker.cluster.live.known import add_snapshot
-from isrcheck.checker.cluster.live.snapshot import is_snapshot, read_snapshot
-from isrcheck.checker.cluster.property_files import READERS, PropertiesError, decode, read_text
+from isrcheck.checker.cluster.property_files import PropertiesError, Section, decode, read_text
 from isrcheck.checker.cluster.releases import Role
-from isrcheck.checker.cluster.settings import READ_AS_TEXT
+from isrcheck.checker.cluster.settings import affects_the_answer
 
 STANDARD_INPUT = Path("standard input")
 
 _BYTES_OF_A_BEGINNING = 2**16
 
-SNAPSHOT = Format(
-    "a reading of a running cluster (--save)",
-    lambda part: part.tree is None and is_snapshot(part.text),
-    lambda part, contents: add_snapshot(read_snapshot(part.text, part.path), contents),
-)
 
-FORMATS: Sequence[Format] = (
-    SNAPSHOT,
-    KAFKA_TOOLS,
-    *STRIMZI,
-    *ENVIRONMENT,
-    *TERRAFORM,
-    *METADATA,
-    *CONFLUENT_OPERATOR,
-    *CONFIG_MAPS,
-    *ANSIBLE,
-    *FLAT,
-    *HELM,
-    CLIENTS,
-)
-"""All formats except property files, in the order in which they are asked."""
+def _is_snapshot(part: Part) -> bool:
+    if part.tree or not part.text[:200].lstrip().startswith("{"):
+        return False
+    from isrcheck.checker.cluster.live.snapshot import is_snapshot
+
+    return is_snapshot(part.text)
+
+
+def _read_snapshot(part: Part, contents: Contents) -> None:
+    from isrcheck.checker.cluster.live.known import add_snapshot
+    from isrcheck.checker.cluster.live.snapshot import read_snapshot
+
+    add_snapshot(read_snapshot(part.text, part.path), contents)
+
+
+SNAPSHOT = Format("a reading of a running cluster (--save)", _is_snapshot, _read_snapshot)
+
+
+def _formats(part: Part) -> Iterator[Format]:
+    """Yield all formats that a part can have, except property files, in the order in which they are asked. The readers
+    are imported here, because most files need few of them."""
+    yield KAFKA_TOOLS
+    yield SNAPSHOT
+    from isrcheck.checker.cluster.formats.environment import ENVIRONMENT
+    from isrcheck.checker.cluster.formats.metadata import METADATA
+
+    if not part.tree:
+        from isrcheck.checker.cluster.formats.terraform import TERRAFORM
+
+        yield from (*ENVIRONMENT, *TERRAFORM, *METADATA)
+        return
+    from isrcheck.checker.cluster.formats.ansible import ANSIBLE
+    from isrcheck.checker.cluster.formats.clients import CLIENTS
+    from isrcheck.checker.cluster.formats.config_maps import CONFIG_MAPS
+    from isrcheck.checker.cluster.formats.confluent_operator import CONFLUENT_OPERATOR
+    from isrcheck.checker.cluster.formats.flat import FLAT
+    from isrcheck.checker.cluster.formats.helm import HELM
+    from isrcheck.checker.cluster.formats.strimzi import STRIMZI
+
+    yield from (*STRIMZI, *ENVIRONMENT, *METADATA, *CONFLUENT_OPERATOR, *CONFIG_MAPS, *ANSIBLE, *FLAT, *HELM, CLIENTS)
 
 
 def read_clusters(
@@ -125,14 +132,16 @@ def read_part(part: Part, contents: Contents, *, is_output: bool = False) -> Non
     is_output = is_output or part.path == STANDARD_INPUT
     if known is None and not trees and not is_output:
         refuse_shape(part)
+        from isrcheck.checker.cluster.dialects import text_sections  # here, as above
+
         contents.sections.extend(text_sections(part.role, part.path, part.text))
         return
-    before = _taken(contents)
+    before, first = _sizes(contents), len(contents.sections)
     if trees:
         _read_documents(part, [document for tree in trees for document in _documents(tree)], contents)
     else:
         (known or KAFKA_TOOLS).read(part, contents)
-    if _taken(contents) == before:
+    if _sizes(contents) == before and not any(map(_counts, contents.sections[first:])):
         contents.remarks.append(f"{part.path}: nothing in it counts for the answer")
 
 
@@ -144,13 +153,11 @@ def _trees(part: Part) -> Sequence[Tree]:
     return read_trees(part.path, part.text)
 
 
-def _taken(contents: Contents) -> int:
-    """Return a number that grows with everything that is read and may count for the answer."""
-    settings = [line for section in contents.sections for line in section.properties]
-    settings += [line for lines in contents.brokers.values() for line in lines]
-    counted = sum(line.key in READERS or line.key in READ_AS_TEXT for line in settings)
-    counted += sum(section.library is not None for section in contents.sections)  # whose defaults count
+def _sizes(contents: Contents) -> Sequence[int]:
+    """Return the sizes of what may count for the answer, except sections of settings: see `_counts`."""
+    of_brokers = (line for lines in contents.brokers.values() for line in lines)
     others: Sequence[Sized] = (
+        [line for line in of_brokers if affects_the_answer(line.key)],
         contents.topics,
         contents.with_settings,
         contents.partitions,
@@ -158,13 +165,19 @@ def _taken(contents: Contents) -> int:
         contents.voters,
         contents.signs,
         contents.releases,
+        contents.remarks,
     )
-    return counted + sum(len(one) for one in others) + len(contents.remarks)
+    return [len(one) for one in others]
+
+
+def _counts(section: Section) -> bool:
+    """Whether a section counts for the answer: by a setting, or by the defaults of its client library."""
+    return section.library is not None or any(affects_the_answer(line.key) for line in section.properties)
 
 
 def format_of(part: Part) -> Format | None:
     """Return the format that recognises a part, or None."""
-    return next((known for known in FORMATS if known.recognises(part)), None)
+    return next((known for known in _formats(part) if known.recognises(part)), None)
 
 
 def _documents(tree: Tree) -> Iterator[Tree]:

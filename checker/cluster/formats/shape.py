@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from isrcheck.checker.cluster.formats.format import Part
-from isrcheck.checker.cluster.property_files import PropertiesError
+from isrcheck.checker.cluster.property_files import PropertiesError, quoted
 
 _YAML_NAMES = (".yml", ".yaml", ".json")
 _YAML_BEGINS = re.compile(r"---\s*$|[ \t]*- [\w.\"'-]+|[ \t]*[\w.\"'/-]+:[ \t]*(?:&\w+)?[ \t]*$")
@@ -28,6 +28,8 @@ def refuse_shape(part: Part) -> None:
     """Raise a PropertiesError for a text that is neither YAML, JSON nor a property file: its nested entries would be
     read as other keys."""
     first = part.head[0].strip() if part.head else ""
+    if template := next((line for line in part.head if line.lstrip().startswith(("{%", "{{"))), ""):
+        raise PropertiesError(f"{part.path}: is a template ({quoted(template.strip())}); give what it renders")
     shape = ""
     if first.startswith("<"):
         shape = "XML"

@@ -1,4 +1,4 @@
-"""Reads the resources of Strimzi: `Kafka`, `KafkaNodePool` and `KafkaTopic`.
+"""Reads the resources of Strimzi: `Kafka`, `KafkaNodePool`, `KafkaTopic`, and those of Kafka Connect and MirrorMaker 2.
 
 Strimzi writes spec.kafka.config of a Kafka resource into the files of brokers and of controllers alike
 (KafkaBrokerConfigurationBuilder), so that with KRaft its settings count as those of processes with both roles.
@@ -6,22 +6,23 @@ Strimzi writes spec.kafka.config of a Kafka resource into the files of brokers a
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from isrcheck.checker.cluster.client_files import CLIENTS, ClientFile, merged, named, under
 from isrcheck.checker.cluster.contents import Contents
 from isrcheck.checker.cluster.formats.format import Format, Part
 from isrcheck.checker.cluster.formats.tree import Tree
-from isrcheck.checker.cluster.formats.values import known, number, setting, settings_of, unknown
+from isrcheck.checker.cluster.formats.values import LOST_AT_RESTART, known, number, setting, settings_of, unknown
+from isrcheck.checker.cluster.frameworks import connect_sections, mirror_maker_sections
 from isrcheck.checker.cluster.property_files import PropertiesError, Property, Section, printable
 from isrcheck.checker.cluster.releases import Role
 
-LOST_AT_RESTART = (
-    "so each restart of a pod loses its disk: the line Disk of the answer says what a lost disk does to your topics"
-)
 _GROUP = "kafka.strimzi.io/"
 
 
 def _is(kind: str, part: Part) -> bool:
     tree = part.tree
-    return tree is not None and tree.text_at("kind") == kind and tree.text_at("apiVersion").startswith(_GROUP)
+    return tree.text_at("kind") == kind and tree.text_at("apiVersion").startswith(_GROUP)
 
 
 def _name(tree: Tree) -> str:
@@ -29,7 +30,6 @@ def _name(tree: Tree) -> str:
 
 
 def _read_kafka(part: Part, contents: Contents) -> None:
-    assert part.tree is not None
     tree, kafka = part.tree, part.tree.at("spec", "kafka")
     if not kafka:
         raise PropertiesError(f"{tree.place}: this Kafka resource has no spec.kafka; give the whole resource")
@@ -54,7 +54,6 @@ def _read_kafka(part: Part, contents: Contents) -> None:
 
 
 def _read_pool(part: Part, contents: Contents) -> None:
-    assert part.tree is not None
     spec = part.tree.at("spec")
     roles = [role.text or "" for role in spec.at("roles").items]
     what = f"the node pool {_name(part.tree)}"
@@ -76,7 +75,6 @@ def _say_ephemeral(storage: Tree, what: str, contents: Contents) -> None:
 
 
 def _read_topic(part: Part, contents: Contents) -> None:
-    assert part.tree is not None
     spec = part.tree.at("spec")
     name = spec.text_at("topicName") or _name(part.tree)
     replicas = spec.at("replicas")
@@ -88,8 +86,57 @@ def _read_topic(part: Part, contents: Contents) -> None:
         )
 
 
+def _read_connect(part: Part, contents: Contents) -> None:
+    contents.sections += connect_sections(_client_file(part.tree, settings_of(part.tree.at("spec", "config"))))
+
+
+def _client_file(tree: Tree, settings: Sequence[Property]) -> ClientFile:
+    kind = tree.at("kind")
+    sign = Property(f"kind: {kind.text}", "", kind.path, kind.line)
+    return ClientFile(f"the {kind.text} resource {_name(tree)}", None, settings, sign)
+
+
+def _read_bridge(part: Part, contents: Contents) -> None:
+    for role in CLIENTS:
+        if settings := settings_of(part.tree.at("spec", role.value, "config")):
+            contents.sections.append(Section(role, f"the KafkaBridge resource {_name(part.tree)}", tuple(settings)))
+
+
+def _read_mirror_maker(part: Part, contents: Contents) -> None:
+    """Read a KafkaMirrorMaker2 as the file of MirrorMaker 2 that has the same settings. Its workers have the
+    configuration of the target cluster; the source connector writes the mirrored records."""
+    spec = part.tree.at("spec")
+    clusters = {cluster.text_at("alias"): cluster for cluster in spec.at("clusters").items}
+    settings: list[Property] = []
+    for mirror in spec.at("mirrors").items:
+        source = mirror.text_at("sourceCluster") or mirror.text_at("source", "alias")
+        target = mirror.text_at("targetCluster") or spec.text_at("target", "alias")
+        connect = spec.at("target") or clusters.get(spec.text_at("connectCluster") or target) or spec
+        connector = mirror.at("sourceConnector", "config")
+        of_producer = merged(
+            under(settings_of(connect.at("config")), "producer."), under(settings_of(connector), "producer.override.")
+        )
+        settings += [named(line, f"{source}->{target}.producer.{line.key}") for line in of_producer]
+        for name in ("sourceConnector", "checkpointConnector", "heartbeatConnector"):
+            own = settings_of(mirror.at(name, "config"))
+            settings += [line for line in own if line.key.endswith("topic.replication.factor")]
+        settings += [
+            named(line, f"{source}->{target}.{line.key}")
+            for line in settings_of(connector)
+            if line.key == "replication.factor"
+        ]
+    contents.sections += mirror_maker_sections(_client_file(part.tree, settings))
+
+
 STRIMZI = (
     Format("a Kafka resource of Strimzi", lambda part: _is("Kafka", part), _read_kafka),
     Format("a KafkaNodePool of Strimzi", lambda part: _is("KafkaNodePool", part), _read_pool),
     Format("a KafkaTopic of Strimzi", lambda part: _is("KafkaTopic", part), _read_topic),
+    Format(
+        "Kafka Connect or a connector of Strimzi",
+        lambda part: _is("KafkaConnect", part) or _is("KafkaConnector", part),
+        _read_connect,
+    ),
+    Format("a KafkaBridge of Strimzi", lambda part: _is("KafkaBridge", part), _read_bridge),
+    Format("MirrorMaker 2 of Strimzi", lambda part: _is("KafkaMirrorMaker2", part), _read_mirror_maker),
 )

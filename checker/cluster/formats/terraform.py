@@ -1,13 +1,17 @@
 """Reads Terraform: configurations and clusters of Amazon MSK, and topics of the Kafka and Confluent providers.
 
 Amazon MSK gives settings that a configuration lacks its own defaults, which are not those of Kafka: unclean elections
-are on. Confluent Cloud keeps three replicas of every topic.
+are on. Source: `The Default Amazon MSK Configuration` in the developer guide of Amazon MSK, doc_source/
+msk-default-configuration.md, read in November 2026. Not confirmed there: that Express brokers fix 3 replicas and
+min.insync.replicas=2, and that Confluent Cloud keeps 3 replicas of every topic with min.insync.replicas=2 unless given.
+A remark says of each such value that it is assumed. Clusters with tiered storage have a column of their own in the
+present edition of the guide; for them the same values are assumed.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from isrcheck.checker.cluster.contents import Contents
@@ -73,7 +77,7 @@ def with_defaults_of_msk(
 
 
 def _is_terraform(part: Part) -> bool:
-    return part.tree is None and any(_BLOCK.match(line.strip()) for line in part.head)
+    return not part.tree and any(_BLOCK.match(line.strip()) for line in part.head)
 
 
 def _read(part: Part, contents: Contents) -> None:
@@ -81,7 +85,7 @@ def _read(part: Part, contents: Contents) -> None:
     resources = [block for block in blocks if block.words[:1] == ("resource",) and len(block.words) == 3]
     cluster = next((_cluster(one) for one in resources if one.words[1] == "aws_msk_cluster"), None)
     has_configuration = any(one.words[1] == "aws_msk_configuration" for one in resources)
-    modules = [block for block in blocks if block.words[:1] == ("module",) and block.attribute(_OF_MODULE)]
+    modules = [block for block in blocks if _is_module(block)]
     for module in modules:
         _read_module(module, contents)
     taken = len(modules)
@@ -92,8 +96,10 @@ def _read(part: Part, contents: Contents) -> None:
             _read_version(resource, contents)
             if not has_configuration:
                 _read_bare_cluster(resource, contents)
-        elif (topic := _TOPICS.get(resource.words[1])) is not None:
-            topic(resource, contents)
+        elif resource.words[1] in _TOPICS:
+            _topic(resource, contents, *_TOPICS[resource.words[1]])
+        elif resource.words[1] == "confluent_kafka_topic":
+            _topic_of_confluent(resource, contents)
         else:
             continue
         taken += 1
@@ -105,6 +111,13 @@ def _read(part: Part, contents: Contents) -> None:
 
 
 _OF_MODULE = "configuration_server_properties"
+
+
+def _is_module(block: Block) -> bool:
+    """Whether a block is the module terraform-aws-modules/msk-kafka-cluster."""
+    source = block.attribute("source").text or ""
+    is_named = "msk-kafka-cluster" in source and "//" not in source  # below // there are other modules
+    return block.words[:1] == ("module",) and (is_named or bool(block.attribute(_OF_MODULE)))
 
 
 def _read_module(module: Block, contents: Contents) -> None:
@@ -167,17 +180,9 @@ def _add_release(version: Tree, contents: Contents) -> None:
     contents.releases.append((text.removesuffix(".x"), version.place))
 
 
-def _topic_of_kafka(resource: Block, contents: Contents) -> None:
-    _topic(resource, "name", "partitions", resource.attribute("replication_factor"), contents)
-
-
-def _topic_of_msk(resource: Block, contents: Contents) -> None:
-    _topic(resource, "name", "partition_count", resource.attribute("replication_factor"), contents)
-
-
 def _topic_of_confluent(resource: Block, contents: Contents) -> None:
     path, line = resource.attribute("topic_name").path, resource.attribute("topic_name").line
-    name = _topic(resource, "topic_name", "partitions_count", Tree(path, line, "3"), contents)
+    name = _topic(resource, contents, "topic_name", "partitions_count", Tree(path, line, "3"))
     remark = "Confluent Cloud keeps 3 replicas of every topic"
     if not any(setting.key == "min.insync.replicas" for setting in contents.topics[name]):
         contents.topics[name].append(Property("min.insync.replicas", "2", path, line))
@@ -185,8 +190,11 @@ def _topic_of_confluent(resource: Block, contents: Contents) -> None:
     contents.remarks.append(f"{resource.place}: assumed: {remark}")
 
 
-def _topic(resource: Block, name_is: str, partitions_is: str, replicas: Tree, contents: Contents) -> str:
-    named = resource.attribute(name_is)
+def _topic(
+    resource: Block, contents: Contents, name_is: str, partitions_is: str, given_replicas: Tree | None = None
+) -> str:
+    """Read a topic whose attributes have these names; return its name."""
+    named, replicas = resource.attribute(name_is), given_replicas or resource.attribute("replication_factor")
     name = resource.words[2] if unknown(named) or named.text is None else named.text
     partitions = number(resource.attribute(partitions_is), partitions_is)
     factor = number(replicas, "replication_factor")
@@ -203,10 +211,7 @@ def _topic(resource: Block, name_is: str, partitions_is: str, replicas: Tree, co
     return name
 
 
-_TOPICS: Mapping[str, Callable[[Block, Contents], None]] = {
-    "kafka_topic": _topic_of_kafka,
-    "confluent_kafka_topic": _topic_of_confluent,
-    "aws_msk_topic": _topic_of_msk,
-}
+_TOPICS = {"kafka_topic": ("name", "partitions"), "aws_msk_topic": ("name", "partition_count")}
+"""The resources that declare a topic with its number of replicas: their attributes with name and partitions."""
 
 TERRAFORM = (Format("Terraform with resources of MSK, Kafka topics or Confluent topics", _is_terraform, _read),)

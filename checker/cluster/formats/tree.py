@@ -51,3 +51,7 @@ class Tree:
 
     def __bool__(self) -> bool:
         return bool(self.text is not None or self.items or self.entries or self.unknown)
+
+
+NO_TREE = Tree(Path(), 0)
+"""A tree in which nothing is written."""

@@ -6,10 +6,14 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from isrcheck.checker.cluster.client_files import without_prefix
 from isrcheck.checker.cluster.formats.tree import Tree
-from isrcheck.checker.cluster.property_files import READERS, PropertiesError, Property, printable, properties_of, quoted
-from isrcheck.checker.cluster.settings import READ_AS_TEXT
+from isrcheck.checker.cluster.property_files import PropertiesError, Property, printable, properties_of, quoted
+from isrcheck.checker.cluster.settings import affects_the_answer
 
+LOST_AT_RESTART = (
+    "so each restart of a pod loses its disk: the line Disk of the answer says what a lost disk does to your topics"
+)
 _FILLED_IN = re.compile(r"\$\{.*?\}|\{\{.*?\}\}|\{%.*?%\}|\$\(\w+\)|<<?[A-Z_]+>?>", re.DOTALL)
 """What a shell, a template or a provider of configurations replaces: ${MIN_ISR}, {{ min_isr }}, $(POD_NAME)."""
 
@@ -22,7 +26,8 @@ def setting(key: str, value: Tree, *, counts: bool | None = None) -> Property | 
     if value.items and all(item.text is not None and not item.unknown for item in value.items):
         text = ",".join(item.text or "" for item in value.items)
     if why := unknown(value):
-        if counts if counts is not None else key in READERS or key in READ_AS_TEXT:
+        meant = without_prefix(key) or key  # acks for producer.acks
+        if counts if counts is not None else affects_the_answer(meant):
             raise PropertiesError(
                 f"{value.place}: {printable(key)} is {why}, so its value is unknown; write the value, or give what the"
                 " running cluster has (kafka-configs --describe --all)"

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from isrcheck.checker.cluster.contents import Contents, Partition, listed
 from isrcheck.checker.cluster.live.snapshot import BrokerRead, SettingRead, Snapshot
-from isrcheck.checker.cluster.property_files import READERS, Layer, PropertiesError, Property, printable
+from isrcheck.checker.cluster.property_files import Layer, PropertiesError, Property, printable
 from isrcheck.checker.cluster.racks import merged
 from isrcheck.checker.cluster.releases import FEATURES, metadata_version_of
-from isrcheck.checker.cluster.settings import READ_AS_TEXT
+from isrcheck.checker.cluster.settings import affects_the_answer
 from isrcheck.checker.cluster.versions import Evidence, Mode
 from isrcheck.checker.results.terminal import counted
 
@@ -94,7 +94,7 @@ def _property(setting: SettingRead, place: str) -> Property:
 
 def _counts(setting: SettingRead) -> bool:
     """Whether a broker's setting is shown: it is set, or the answer depends on its default."""
-    return setting.source != "default" or setting.key in READERS or setting.key in READ_AS_TEXT
+    return setting.source != "default" or affects_the_answer(setting.key)
 
 
 # --- what the brokers show of their release ---

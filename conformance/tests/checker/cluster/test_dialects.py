@@ -418,6 +418,112 @@ spring:
     )
 
 
+BINDERS = """\
+spring.cloud.stream:
+  bindings:
+    orders-out-0: {binder: near}
+    audit-out-0: {binder: far}
+  kafka.bindings:
+    audit-out-0.producer.configuration.acks: 0
+  binders:
+    near:
+      type: kafka
+      environment.spring.cloud.stream.kafka.binder.required-acks: all
+    far:
+      type: kafka
+      environment.spring.kafka.producer.retries: 7
+    other:
+      type: rabbit
+      environment.spring.rabbitmq.host: a
+"""
+
+
+def test_each_named_binder_of_spring_cloud_stream_has_its_own_environment_and_bindings() -> None:
+    read = reading(BINDERS, "application.yml")
+    assert read.remarks == (
+        "application.yml (binder far, spring.cloud.stream.kafka audit-out-0): the answer is for this producer, the"
+        " weakest of 3 (acks=0, enable.idempotence=false, retries=7, max.in.flight.requests.per.connection=5); the"
+        " others are application.yml (binder far, spring.cloud.stream.kafka): acks=1, enable.idempotence=false,"
+        " retries=7, max.in.flight.requests.per.connection=5; application.yml (binder near): acks=all,"
+        " enable.idempotence=false, retries=0, max.in.flight.requests.per.connection=5",
+    )
+
+
+def test_the_producer_of_a_transactional_binder_has_its_own_settings() -> None:
+    prefix = "spring.cloud.stream.kafka.binder."
+    text = f"{prefix}transaction.transaction-id-prefix=t\n{prefix}required-acks=all\n"
+    assert "retries=0, Spring Cloud Stream's default" in refusal(text)
+    read = cluster(text + f"{prefix}transaction.producer.configuration.retries=9\n")
+    assert in_effect(read) == "all f:2 | 9 f:3 | 5 Kafka 3.9's default | true Kafka 3.9's default"
+
+
+QUARKUS = """\
+kafka.bootstrap.servers=a:9092
+kafka.retries=9
+mp.messaging.connector.smallrye-kafka.max.in.flight.requests.per.connection=2
+mp.messaging.outgoing."order.s".connector=smallrye-kafka
+mp.messaging.outgoing."order.s".acks=0
+%prod.mp.messaging.outgoing."order.s".acks=all
+%dev.mp.messaging.outgoing."order.s".acks=1
+mp.messaging.outgoing.mail.connector=smallrye-amqp
+mp.messaging.incoming.orders.isolation.level=read_committed
+"""
+
+
+def test_a_channel_of_quarkus_has_what_holds_for_all_channels_and_for_production() -> None:
+    read = reading(QUARKUS, "application.properties")
+    assert in_effect(read.clusters[0]) == (
+        "all application.properties:6 | 9 application.properties:2 | 2 application.properties:3 |"
+        " true Kafka 3.9's default"
+    )
+    assert read.clusters[0].consumer is not None
+    assert read.clusters[0].consumer.isolation_level.value == "read_committed"
+    assert read.remarks == ("application.properties: the profile dev is for development, and is left out",)
+
+
+def test_smallrye_acknowledges_with_the_leader_alone_which_disables_idempotence() -> None:
+    read = cluster("mp:\n  messaging:\n    outgoing:\n      a:\n        topic: t\n", "application.yml")
+    assert in_effect(read) == (
+        f"1 SmallRye Reactive Messaging's default | {MANY} Kafka 3.9's default | 5 Kafka 3.9's default |"
+        " false disabled because of acks=1 (SmallRye Reactive Messaging's default)"
+    )
+    assert cluster(
+        "quarkus.kafka-streams.application-id=a\nkafka-streams.processing.guarantee=exactly_once_v2\n"
+    ).producer.has_transactions
+
+
+def test_a_file_of_quarkus_without_a_channel_of_kafka_is_refused() -> None:
+    assert refusal("mp.messaging.outgoing.mail.connector=smallrye-amqp\n") == (
+        "f:1: mp.messaging.outgoing.mail.connector is a setting of Quarkus, but no channel of smallrye-kafka is there;"
+        " give the file that has the channels (mp.messaging.outgoing. ...)"
+    )
+
+
+MICRONAUT = """\
+kafka:
+  bootstrap.servers: a:9092
+  acks: all
+  producers:
+    default: {retries: 3}
+    fast: {acks: 0, key-serializer: x}
+  consumers:
+    group: {isolation-level: read_committed}
+  streams:
+    count: {application.id: c, processing.guarantee: exactly_once_v2}
+"""
+
+
+def test_micronaut_has_named_producers_and_consumers_and_streams() -> None:
+    read = reading(MICRONAUT, "application.yml")
+    (remark,) = read.remarks
+    assert remark == (
+        "application.yml (fast): the answer is for this producer, the weakest of 3 (acks=0, enable.idempotence=false,"
+        f" retries={MANY}, max.in.flight.requests.per.connection=5); the others are application.yml (count): acks=all,"
+        " enable.idempotence=true, transactions; application.yml (default): acks=all, enable.idempotence=true"
+    )
+    assert in_effect(read.clusters[0]).startswith("0 application.yml:6 | ")
+
+
 @pytest.mark.parametrize("prefix", ["spring.kafka.streams.", "spring.cloud.stream.kafka.streams.binder."])
 def test_streams_of_spring(prefix: str) -> None:
     raw = "properties" if prefix.startswith("spring.kafka") else "configuration"

@@ -123,3 +123,8 @@ def test_aliases_within_the_limit_are_repeated() -> None:
 )
 def test_what_cannot_be_read_is_refused_in_one_line(text: str, message: str) -> None:
     assert refused(text) == message
+
+
+def test_the_name_of_an_entry_is_what_is_written() -> None:
+    (tree,) = read_trees(Path("f"), "on: on\nnull: 1\n")
+    assert {name: entry.text for name, entry in tree.entries.items()} == {"on": "true", "null": "1"}

@@ -8,6 +8,7 @@ import pytest
 
 from conformance.tests.checker.cluster.formats.files import described, refused, release, settings
 from isrcheck.checker.cluster.formats.environment import key_of, release_of_confluent
+from isrcheck.checker.cluster.libraries import ClientLibrary
 from isrcheck.checker.cluster.property_files import PropertiesError
 
 COMPOSE = """\
@@ -129,7 +130,9 @@ def test_the_brokers_of_a_compose_file_share_what_an_anchor_gives_them() -> None
         "the service kafka-2": {**shared, "node.id": "2 (19)"},
     }
     assert release(found) == "4.1.0 (f1:2)"
-    assert found.remarks == ("f1: services that seem to be clients of Kafka are not read (ui); give their own files",)
+    assert found.remarks == (
+        "f1: containers that seem to be clients of Kafka are not read (the service ui); give their own files",
+    )
 
 
 def test_variables_in_a_list_and_those_of_the_image_of_bitnami() -> None:
@@ -138,7 +141,9 @@ def test_variables_in_a_list_and_those_of_the_image_of_bitnami() -> None:
         "the service kafka": {"process.roles": "broker,controller (6)", "min.insync.replicas": "2 (7)"}
     }
     assert release(found) == "3.6.0 (f1:3)"
-    assert found.remarks == ("f1:4: the variables in the env_file of kafka are not read; give that file as well",)
+    assert found.remarks == (
+        "f1:4: the variables in the env_file of the service kafka are not read; give that file as well",
+    )
 
 
 def test_a_workload_of_kubernetes() -> None:
@@ -190,3 +195,50 @@ def test_a_variable_that_the_shell_fills_in_is_refused_if_it_counts() -> None:
 def test_variables_of_clients_and_other_settings_are_no_file_of_a_broker(text: str) -> None:
     with pytest.raises(PropertiesError, match="environment variable"):
         described(text)
+
+
+CLIENTS = """\
+kind: Deployment
+metadata: {name: app}
+spec:
+  template:
+    spec:
+      containers:
+      - name: worker
+        env:
+        - {name: CONNECT_CONFIG_STORAGE_TOPIC, value: configs}
+        - {name: CONNECT_PRODUCER_ACKS, value: "1"}
+      - name: app
+        env:
+        - {name: SPRING_KAFKA_PRODUCER_RETRIES, value: "3"}
+        - {name: SPRING_KAFKA_SSL_KEY_PASSWORD, valueFrom: {secretKeyRef: {name: a}}}
+"""
+
+
+def test_containers_of_kafka_connect_and_spring_are_clients() -> None:
+    worker, app = described(CLIENTS).sections
+    assert worker.library is ClientLibrary.CONNECT
+    assert [(line.key, line.value, line.line) for line in (*worker.properties, *app.properties)] == [
+        ("acks", "1", 10),
+        ("config.storage.topic", "configs", 9),
+        ("retries", "3", 13),
+    ]
+    assert worker.member == app.member == "the Deployment app"
+
+
+def test_an_unknown_variable_of_a_client_that_counts_is_refused() -> None:
+    unknown = CLIENTS.replace('value: "1"', "valueFrom: {configMapKeyRef: {name: a}}")
+    assert refused(unknown).startswith("f1:10: CONNECT_PRODUCER_ACKS is from configMapKeyRef, so its value is unknown")
+
+
+@pytest.mark.parametrize(
+    ("image", "found"),
+    [
+        ("wurstmeister/kafka:2.13-2.8.1", "2.8.1 (f1:3)"),
+        ("wurstmeister/kafka:latest", ""),
+        ("confluentinc/cp-enterprise-kafka:5.4.3", "2.4 (f1:3)"),
+    ],
+)
+def test_the_release_in_the_tag_of_an_image(image: str, found: str) -> None:
+    text = f"services:\n  kafka:\n    image: {image}\n    environment: [KAFKA_BROKER_ID=1]\n"
+    assert release(described(text)) == found

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import io
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from conformance.tests.checker.cluster.formats.files import described, refused, settings, topics
-from isrcheck.checker.cluster.formats.registry import read_files
+from isrcheck.checker.cluster.formats.registry import read_clusters, read_files
 from isrcheck.checker.cluster.property_files import PropertiesError
 from isrcheck.checker.cluster.releases import Role
 
@@ -70,6 +71,17 @@ def test_resources_of_the_operator_of_confluent() -> None:
         "f1:5: the settings that Confluent for Kubernetes adds to the Kafka resource kafka are not known; give the"
         " output of kafka-configs --describe --all",
     )
+
+
+def test_the_operator_of_confluent_says_whether_the_cluster_has_zookeeper() -> None:
+    has_kraft = "{kRaftController: {clusterRef: {name: kraft}}}"
+    found = described(CONFLUENT_OPERATOR.replace(has_kraft, "{zookeeper: {endpoint: 'zk:2181'}}"))
+    assert settings(found)["the Kafka resource kafka"]["zookeeper.connect"] == "zk:2181 (7)"
+
+
+@pytest.mark.parametrize("key", ["log_level", "compression-level", "plugin-path"])
+def test_a_key_that_any_application_may_have_shows_no_client(key: str) -> None:
+    assert "in which isrcheck knows no description of Kafka" in refused(f"app:\n  {key}: 1\n")
 
 
 @pytest.mark.parametrize(
@@ -163,6 +175,11 @@ def test_another_shape_of_file_is_refused_by_name(text: str, shape: str) -> None
     )
 
 
+@pytest.mark.parametrize("line", ["{% if key %}", "  {{ settings }}"])
+def test_a_template_of_a_property_file_is_refused(line: str) -> None:
+    assert refused(f"acks=all\n{line}\nx=1\n") == f"f1: is a template ('{line.strip()}'); give what it renders"
+
+
 def test_a_gigabyte_of_yaml_is_refused_without_being_read() -> None:
     """The rest of the file is a hole, which would be refused as no text if it were read."""
     with Path("f1").open("wb") as file:
@@ -187,3 +204,51 @@ def test_a_text_on_standard_input_without_a_known_format_must_be_output_of_a_too
         PropertiesError, match=r"standard input:1: 'min.insync.replicas=2' is not a line of kafka-topics"
     ):
         read_files([(None, Path("-"))])
+
+
+SECRET = "hunter2"
+HOSTILE = (
+    f'mp:\n  messaging:\n    outgoing:\n      a:\n        acks: ["{SECRET}"]\n',
+    f"kafka:\n  producers:\n    a: {{acks: 2, sasl.jaas.config: {SECRET}}}\n",
+    "kafka:\n  producers:\n    a: {acks: '${ACKS}'}\n",
+    "apiVersion: kafka.strimzi.io/v1\nkind: KafkaConnect\nspec: {config: {producer.acks: '{{ acks }}'}}\n",
+    "apiVersion: kafka.strimzi.io/v1\nkind: KafkaMirrorMaker2\nspec:\n  mirrors:\n"
+    "  - sourceConnector: {config: {producer.override.acks: {a: 1}}}\n",
+    "apiVersion: kafka.strimzi.io/v1\nkind: KafkaConnect\nspec: " + "[" * 200,
+    "spring.cloud.stream.binders: &a\n  x: &b {environment: " + "{y: " * 120 + "1" + "}" * 120 + "}\n",
+)
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_hostile_files_of_applications_are_refused_in_one_line_without_their_secrets(text: str) -> None:
+    Path("application.yml").write_text(text)
+    with pytest.raises(PropertiesError) as refusal:
+        read_clusters([(None, Path("application.yml"))], "4.1")
+    message = str(refusal.value)
+    assert "\n" not in message
+    assert message.startswith("application.yml:")
+    assert not message.startswith("application.yml: is YAML or JSON (")
+
+
+@pytest.mark.sampled
+def test_the_output_of_kafkas_tools_needs_no_other_format() -> None:
+    Path("topics.txt").write_text("Topic: a PartitionCount: 1 ReplicationFactor: 1 Configs:\n")
+    script = """
+import sys
+from pathlib import Path
+from isrcheck.checker.cluster.formats.registry import read_clusters
+read_clusters([(None, Path("topics.txt"))], "4.1")
+print(*sorted(name.rpartition(".")[2] for name in sys.modules if name.startswith("isrcheck.checker.cluster.formats.")))
+print(*{"yaml", "hcl2", "lark", "isrcheck.checker.cluster.dialects"} & set(sys.modules))
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.split("\n")[:2] == ["describe format registry shape tree", ""]
+
+
+def test_a_property_file_of_an_application_in_a_config_map() -> None:
+    text = CONFIG_MAP.replace("server.", "application.").replace("node.id=1", "spring.kafka.producer.acks=1")
+    (section,) = described(
+        text.replace("    broker.rack=az1\n", "").replace("    min.insync.replicas=2\n", "")
+    ).sections
+    assert [(line.key, line.value, line.line) for line in section.properties] == [("acks", "1", 7)]
+    assert section.member == "application.properties in the ConfigMap kafka"

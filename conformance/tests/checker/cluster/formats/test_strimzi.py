@@ -173,3 +173,85 @@ def test_two_releases_are_refused() -> None:
     assert refused(KAFKA, WITH_ZOOKEEPER) == (
         "f2:7: the files mix versions: Kafka 3.6.0 here, and 4.1.0 in f1:7; give the files of one version"
     )
+
+
+CONNECT = """\
+apiVersion: kafka.strimzi.io/v1
+kind: KafkaConnect
+metadata: {name: c}
+spec:
+  config:
+    config.storage.replication.factor: 1
+    producer.acks: 1
+    consumer.isolation.level: read_committed
+"""
+MIRROR = """\
+apiVersion: kafka.strimzi.io/v1beta2
+kind: KafkaMirrorMaker2
+metadata: {name: m}
+spec:
+  connectCluster: b
+  clusters:
+  - {alias: a, config: {producer.acks: 0}}
+  - {alias: b, config: {producer.acks: 1, producer.linger.ms: 5}}
+  mirrors:
+  - sourceCluster: a
+    targetCluster: b
+    sourceConnector:
+      config:
+        replication.factor: FACTOR
+        offset-syncs.topic.replication.factor: 2
+        producer.override.acks: all
+"""
+MIRROR_OF_V1 = """\
+apiVersion: kafka.strimzi.io/v1
+kind: KafkaMirrorMaker2
+metadata: {name: m}
+spec:
+  target: {alias: b, config: {producer.acks: 1}}
+  mirrors:
+  - source: {alias: a}
+    sourceConnector: {config: {}}
+"""
+
+
+def test_kafka_connect_is_read_as_the_file_of_a_worker() -> None:
+    found = described(CONNECT)
+    assert settings(found) == {"the KafkaConnect resource c": {"isolation.level": "read_committed (8)"}}
+    producer, consumer = found.sections
+    assert [(line.key, line.value) for line in producer.properties] == [
+        ("acks", "1"),
+        ("config.storage.replication.factor", "1"),
+    ]
+    assert producer.shown_by == consumer.shown_by == "f1:2: kind: KafkaConnect"
+    assert producer.remarks == (
+        "f1:6: config.storage.replication.factor=1: one lost broker loses the configurations of connectors",
+    )
+
+
+@pytest.mark.parametrize(("factor", "topic"), [("3", {"replication.factor": "3 (14)"}), ("-1", {})])
+def test_mirror_maker_writes_with_the_workers_of_the_target_and_its_source_connector(
+    factor: str, topic: dict[str, str]
+) -> None:
+    found = described(MIRROR.replace("FACTOR", factor))
+    assert settings(found) == {
+        "the KafkaMirrorMaker2 resource m (a->b)": {"linger.ms": "5 (8)", "acks": "all (16)"},
+        "the KafkaMirrorMaker2 resource m (topics that MirrorMaker creates)": topic,
+    }
+    assert found.sections[0].remarks == (
+        "f1:15: offset-syncs.topic.replication.factor=2: two lost brokers lose the translation of offsets",
+    )
+
+
+def test_mirror_maker_of_version_1_and_its_default_factor() -> None:
+    assert settings(described(MIRROR_OF_V1)) == {
+        "the KafkaMirrorMaker2 resource m (a->b)": {"acks": "1 (5)"},
+        "the KafkaMirrorMaker2 resource m (topics that MirrorMaker creates)": {"replication.factor": "2 (2)"},
+    }
+
+
+def test_a_bridge_has_java_clients() -> None:
+    of_group = "apiVersion: kafka.strimzi.io/v1\nkind: KafkaBridge\n"
+    found = described(of_group + "metadata: {name: b}\nspec: {producer: {config: {acks: 1}}}\n")
+    assert settings(found) == {"the KafkaBridge resource b": {"acks": "1 (4)"}}
+    assert found.sections[0].library is None

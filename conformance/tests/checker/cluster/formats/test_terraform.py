@@ -252,3 +252,11 @@ def test_a_cluster_whose_configuration_is_elsewhere_is_told() -> None:
     )
     assert settings(found) == {}
     assert found.remarks == ("f1:1: the configuration of this cluster is not in f1; give the file that has it",)
+
+
+def test_a_module_without_settings_has_the_defaults_of_msk() -> None:
+    module = 'module "msk" {\n  source = "terraform-aws-modules/msk-kafka-cluster/aws"\n  kafka_version = "3.9.x"\n}\n'
+    found = described(module)
+    assert settings(found)["the module msk"]["unclean.leader.election.enable"] == "true (1)"
+    assert release(found) == "3.9 (f1:3)"
+    assert "is Terraform without a resource" in refused(module.replace("/aws", "/aws//modules/serverless"))
