@@ -17,6 +17,7 @@ from typing import NamedTuple, TypeVar
 
 from isrcheck.conformance.audit.findings import Finding, Grade
 from isrcheck.conformance.kafka_format.log_folder import (
+    SEGMENT,
     FileError,
     leader_epochs_of,
     names_in,
@@ -53,7 +54,6 @@ PARTITION = re.compile(r"[A-Za-z0-9._-]{1,249}-(?:0|[1-9][0-9]{0,9})", re.ASCII)
 ON_THE_WAY = re.compile(r".*\.[0-9a-f]{32}-(?:delete|future|stray)", re.ASCII)
 """The name of a folder that is being deleted or moved."""
 
-SEGMENT = re.compile(r"([0-9]{20})\.log", re.ASCII)
 SNAPSHOT = re.compile(r"([0-9]{20})\.snapshot", re.ASCII)
 ALWAYS_COMPACTED = {"__consumer_offsets", "__transaction_state", "__share_group_state"}
 FILES_OF_A_LOG_FOLDER = {HIGH_WATERMARKS, RECOVERY_POINTS, LOG_STARTS, CLEANED, "meta.properties"}

@@ -17,10 +17,7 @@ from typing import Any
 
 from isrcheck.conformance.kafka_format import metadata_records as kafka
 from isrcheck.conformance.kafka_format.metadata_records import MetadataRecord
-from isrcheck.conformance.metadata_log.states import Change, Event, PartitionState
-
-NO_CHANGE = -2
-"""The leader in a PartitionChangeRecord that does not change the leader."""
+from isrcheck.conformance.metadata_log.states import NO_CHANGE, Change, Event, PartitionState
 
 SHOWN = ("min.insync.replicas", "unclean.leader.election.enable", "cleanup.policy", "retention.ms", "retention.bytes")
 """The settings whose values are shown. Of others only the name is shown, because they may be secret."""

@@ -18,7 +18,7 @@ from typing import Any
 
 from isrcheck.checker.cluster.live.cursor import MalformedError
 from isrcheck.conformance.follow.format.ndjson import objects_of
-from isrcheck.conformance.kafka_format.log_folder import FileError, names_in, opened
+from isrcheck.conformance.kafka_format.log_folder import SEGMENT, FileError, names_in, opened
 from isrcheck.conformance.kafka_format.metadata_records import record_of
 from isrcheck.conformance.kafka_format.record_batches import (
     HEADER,
@@ -39,7 +39,6 @@ METADATA_TOPIC = "00000000-0000-0000-0000-000000000001"
 """The topic id of the metadata log."""
 
 WIRE = "wire.ndjson"
-SEGMENT = re.compile(r"[0-9]{20}\.log", re.ASCII)
 SNAPSHOT = re.compile(r"([0-9]{20})-([0-9]{10})\.checkpoint", re.ASCII)
 TEXT = re.compile(r"(?!kafka-request|log-cleaner|kafka-authorizer).*\.log(\.[0-9-]+)?", re.ASCII)
 """The names of text logs in a folder: server.log, state-change.log, controller.log, and those that were rolled over."""
