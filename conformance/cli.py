@@ -47,6 +47,7 @@ SUBCOMMANDS = (
             "conform audit broker1 broker2 broker3",
             "conform audit broker1 broker2 broker3 --acked acked.txt",
             "conform audit broker1 broker2 --candidates --replicas broker1,broker2,broker3 --isr broker3",
+            "conform audit broker1 broker2 --candidates --metadata controller1",
         ),
     ),
     Subcommand(

@@ -47,7 +47,7 @@ class Standing(StrEnum):
 
 @dataclass(frozen=True)
 class Membership:
-    """What the operator knows of a partition, as names of brokers; an empty tuple: not known."""
+    """What is known of a partition at the end, as names of brokers. An empty tuple: not known, unless `is_exact`."""
 
     replicas: tuple[str, ...] = ()
     """All replicas, in the order of the assignment."""
@@ -55,6 +55,10 @@ class Membership:
     """The in-sync replicas at the end."""
     elr: tuple[str, ...] = ()
     """The eligible leader replicas at the end (KIP-966)."""
+    last_known_elr: tuple[str, ...] = ()
+    """What Kafka keeps in LastKnownElr: the last leader, while the partition has none (KIP-966)."""
+    is_exact: bool = False
+    """Whether all of it is from the metadata log: an empty tuple then says that there is no such broker."""
 
     @property
     def complete(self) -> tuple[str, ...]:

@@ -86,6 +86,8 @@ class Found:
     """What log folders hold: the copies of each partition, lines about what cannot be read, and remarks."""
 
     brokers: list[str] = field(default_factory=list)
+    folders: dict[str, Path] = field(default_factory=dict)
+    """The log folder of each broker, in which its checkpoints and `meta.properties` are."""
     copies: dict[str, list[Copy]] = field(default_factory=dict)
     unreadable: list[str] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
@@ -148,6 +150,7 @@ def _add(content: Found, broker: str, folder: Path, only: Sequence[str]) -> int:
             content.remarks.append(
                 f"{broker}: {moving} folders of partitions that are being deleted or moved: not read"
             )
+    content.folders[broker] = root
     tables = {
         name: _read(content, offsets_of, root / name) or {}
         for name in (HIGH_WATERMARKS, RECOVERY_POINTS, LOG_STARTS, CLEANED)

@@ -116,6 +116,16 @@ def topic_id_of(path: Path) -> str | None:
     return None
 
 
+def broker_id_of(path: Path) -> int | None:
+    """The id of the broker that a `meta.properties` names (`node.id` with KRaft, `broker.id` with ZooKeeper); None if
+    it names none. Raises FileError."""
+    for byte, line in _lines(path):
+        key, _, value = line.partition("=")
+        if key.strip() in ("node.id", "broker.id"):
+            return _number(path, byte, value.strip())
+    return None
+
+
 def _entries(path: Path, width: int) -> Iterator[tuple[int, list[str]]]:
     """For each entry of a checkpoint: the byte at which it begins, and its `width` words. Raises FileError."""
     lines = list(_lines(path))

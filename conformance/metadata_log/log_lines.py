@@ -176,8 +176,8 @@ def _of_two_states(found: Groups) -> States:
 
 
 def _of_rejection(found: Groups) -> States:
-    epochs = {"leader_epoch": int(found["leader_epoch"]), "partition_epoch": int(found["epoch"])}
-    yield PartitionState(isr=_brokers(found["isr"]), replicas=_brokers(found["replicas"]), **epochs), False
+    names = {"isr": "isr", "replicas": "replicas", "leaderEpoch": "leader_epoch", "partitionEpoch": "epoch"}
+    yield _state({name: found[group] for name, group in names.items()}), False
 
 
 def _of_registration(found: Groups) -> States:
@@ -283,7 +283,7 @@ FORMS: tuple[tuple[re.Pattern[str], Callable[[Groups], States]], ...] = (
     (
         re.compile(
             rf"Rejecting AlterPartition request from node [0-9]+ for {PARTITION} because .* current ISR is"
-            rf" \[(?P<isr>{BROKERS})\]\. Current replica set is \[(?P<replicas>{BROKERS})\]\."
+            rf" (?P<isr>\[{BROKERS}\])\. Current replica set is (?P<replicas>\[{BROKERS}\])\."
             r" Current partitionEpoch is (?P<epoch>[0-9]+)\. Current leaderEpoch is (?P<leader_epoch>[0-9]+)\."
         ),
         _of_rejection,

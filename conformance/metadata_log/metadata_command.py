@@ -12,10 +12,10 @@ from isrcheck.commands.exit_codes import DIVERGED, DONE, NOTHING, USAGE
 from isrcheck.commands.program import say
 from isrcheck.conformance.console import complain, gravest
 from isrcheck.conformance.metadata_log.agreement import add_claims
-from isrcheck.conformance.metadata_log.history import History, Snapshot
+from isrcheck.conformance.metadata_log.history import History
 from isrcheck.conformance.metadata_log.log_lines import Claim, TextLogs, claims_in
 from isrcheck.conformance.metadata_log.observations import write
-from isrcheck.conformance.metadata_log.reading import Files, files_in, items_of
+from isrcheck.conformance.metadata_log.reading import Files, files_in, history_of
 from isrcheck.conformance.metadata_log.report import closing, object_of, spell_history
 from isrcheck.models.messages import UsageError, escaped, nearest
 
@@ -43,12 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
     is_wanted = _wanted(arguments.topic, arguments.partition)
     files = files_in(arguments.paths)
     unreadable = list(files.unreadable)
-    history, texts = History(is_wanted), TextLogs()
-    for item in items_of(files, unreadable.append):
-        if isinstance(item, Snapshot):
-            history.load(item)
-        else:
-            history.take(item)
+    history, texts = history_of(files, is_wanted, unreadable.append), TextLogs()
     history.close()
     add_claims(history, _claims(files, texts, is_wanted, unreadable.append), texts)
     codes = {complain(line) for line in unreadable}

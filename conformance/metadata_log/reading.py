@@ -31,7 +31,7 @@ from isrcheck.conformance.kafka_format.record_batches import (
     batches_of,
     records_of,
 )
-from isrcheck.conformance.metadata_log.history import Logged, Snapshot
+from isrcheck.conformance.metadata_log.history import History, Logged, Snapshot
 from isrcheck.models.messages import UsageError
 
 FOLDER = "__cluster_metadata-0"
@@ -120,6 +120,17 @@ def items_of(files: Files, complain: Callable[[str], object]) -> Iterator[Item]:
     logs: list[Iterable[Item]] = [_log(paths, complain) for paths in files.copies]
     snapshots = sorted((item for path in files.snapshots for item in _snapshot(path, complain)), key=_order)
     yield from heapq.merge(*logs, snapshots, key=_order)
+
+
+def history_of(files: Files, is_wanted: Callable[[str, int], bool], complain: Callable[[str], object]) -> History:
+    """The history that the records and snapshots of all copies tell of the wanted partitions, not yet closed."""
+    history = History(is_wanted)
+    for item in items_of(files, complain):
+        if isinstance(item, Snapshot):
+            history.load(item)
+        else:
+            history.take(item)
+    return history
 
 
 def _order(item: Item) -> tuple[int, bool, int]:

@@ -103,9 +103,9 @@ UPDATED = PartitionState(leader=1, isr=(1, 2), partition_epoch=3)
         # 4.3 and later, in the forms of ReplicationControlManager
         (
             f"{CONTROLLER}Replayed partition change PartitionChangeRecord(partitionId=0, topicId={ID}, isr=[2],"
-            " leader=2, replicas=null, removingReplicas=null, addingReplicas=null, leaderRecoveryState=1, directories=null,"
-            " eligibleLeaderReplicas=[], lastKnownElr=[]) for topic t. (isr: [] -> [2], replicaSet: [1, 2] -> [1, 2],"
-            " partitionEpoch: 5, leaderEpoch: 2) (org.apache.kafka.controller.ReplicationControlManager)",
+            " leader=2, replicas=null, removingReplicas=null, addingReplicas=null, leaderRecoveryState=1,"
+            " directories=null, eligibleLeaderReplicas=[], lastKnownElr=[]) for topic t. (isr: [] -> [2],"
+            " replicaSet: [1, 2] -> [1, 2], partitionEpoch: 5, leaderEpoch: 2) (ReplicationControlManager)",
             [
                 PartitionState(isr=(), replicas=(1, 2), partition_epoch=4),
                 PartitionState(
