@@ -58,6 +58,7 @@ SUBCOMMANDS = (
             "conform metadata __cluster_metadata-0 --partition orders-0",
             "conform metadata __cluster_metadata-0 server.log controller.log",
             "conform metadata __cluster_metadata-0 --topic orders --json",
+            "conform metadata __cluster_metadata-0 --page history.html",
         ),
     ),
     Subcommand(

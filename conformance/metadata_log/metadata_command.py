@@ -14,7 +14,8 @@ from isrcheck.conformance.console import complain, gravest
 from isrcheck.conformance.metadata_log.agreement import add_claims
 from isrcheck.conformance.metadata_log.history import History
 from isrcheck.conformance.metadata_log.log_lines import Claim, TextLogs, claims_in
-from isrcheck.conformance.metadata_log.observations import write
+from isrcheck.conformance.metadata_log.observations import write, write_new
+from isrcheck.conformance.metadata_log.page import page_of
 from isrcheck.conformance.metadata_log.reading import Files, files_in, history_of
 from isrcheck.conformance.metadata_log.report import closing, object_of, spell_history
 from isrcheck.models.messages import UsageError, escaped, nearest
@@ -34,6 +35,7 @@ OPTIONS = (
         "write the states of one partition as observations for `conform follow`; a new file",
         path,
     ),
+    Option("--page FILE.html", "write the history as one self-contained page with a filter; a new file", path),
     Option("--json", "print one JSON object instead of text"),
 )
 
@@ -53,12 +55,17 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.topic or arguments.partition:
         history.keep_events_of({history.name_of(topic_id) for topic_id, _ in history.changes})
     written = None if arguments.out is None else write(history, arguments.out)
+    last = list(closing(history, files.number, texts, len(unreadable)))
+    if arguments.page is not None:
+        write_new(arguments.page, page_of(history, last).alone(), "--page FILE.html")
     if arguments.json:
         say(json.dumps(object_of(history, texts, unreadable), indent=2))
     else:
-        say(*map(escaped, (*spell_history(history), *closing(history, files.number, texts, len(unreadable)))))
+        say(*map(escaped, (*spell_history(history), *last)))
         if written is not None:
             say(f"written: {escaped(str(arguments.out))}: {written} metadata lines")
+        if arguments.page is not None:
+            say(f"written: {escaped(str(arguments.page))}")
     codes |= {DIVERGED} if history.contradictions else set()
     return gravest(codes | ({DONE} if history.changes else {NOTHING}))
 
