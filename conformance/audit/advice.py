@@ -21,6 +21,7 @@ WHY = {
     Standing.REPLACED: "a later leader began without them: acknowledged only if its election was unclean",
     Standing.UNCOMMITTED: "a broker of the ISR or ELR lacks them",
 }
+"""The evidence for the standing of lost records."""
 
 
 def spell_ranking(partition: str, ranking: Ranking) -> Iterator[str]:
@@ -56,7 +57,9 @@ def _row(candidate: Candidate) -> tuple[str, ...]:
 def _spell_candidate(best: Candidate, candidate: Candidate) -> Iterator[str]:
     lost = sum(piece.count for piece in candidate.losses)
     yield (
-        f"{candidate.broker} loses {count(lost, 'record')}:" if lost else f"{candidate.broker} has all that a copy has"
+        f"{candidate.broker} loses {count(lost, 'record')}:"
+        if lost
+        else f"{candidate.broker} loses nothing that a copy has"
     )
     for piece in candidate.losses[:MOST_PIECES]:
         yield f"  {_range(piece)}, on {names(piece.holders)}: {piece.standing}: {WHY[piece.standing]}"
@@ -74,7 +77,7 @@ def _spell_candidate(best: Candidate, candidate: Candidate) -> Iterator[str]:
     if candidate is not best and (candidate.fewer or candidate.more):
         fewer, more = (sum(piece.count for piece in pieces) for pieces in (candidate.fewer, candidate.more))
         ranges = f" ({', '.join(map(_range, candidate.more[:MOST_PIECES]))})" if candidate.more else ""
-        yield f"  against {best.broker}: {count(fewer, 'record')} fewer, {more:,} more{ranges}"
+        yield f"  compared with {best.broker}: {count(fewer, 'record')} fewer, {more:,} more{ranges}"
     held: Counter[str] = Counter()
     for piece in candidate.losses:
         if piece.standing in (Standing.COMMITTED, Standing.PERHAPS):
@@ -100,7 +103,7 @@ def kafka_elects(ranking: Ranking) -> Iterator[str]:
         who = f"{group[0]}, once it is live" if len(group) == 1 else f"{first} live one of {', '.join(ordered)}"
         yield f"{who}, in a clean election from the {what}"
         if members.elr or members.last_known_elr:
-            yield "but nobody who stopped uncleanly: such a broker leaves ISR and ELR when it registers again"
+            yield "none of them that stopped uncleanly: such a broker leaves ISR and ELR when it registers again"
     if len(members.last_known_elr) > 1:
         yield f"no last known leader, because LastKnownElr has {len(members.last_known_elr)} members instead of one"
     elif members.last_known_elr:
@@ -121,8 +124,8 @@ def _cost(ranking: Ranking, broker: str) -> str:
     for candidate in ranking.candidates:
         if candidate.broker == broker:
             lost = sum(piece.count for piece in candidate.losses)
-            return f"loses {count(lost, 'record')}" if lost else "has all that a copy has"
-    return "not known, no folder"
+            return f"loses {count(lost, 'record')}" if lost else "loses nothing"
+    return "no folder: its loss is not known"
 
 
 def advice(ranking: Ranking) -> Iterator[str]:

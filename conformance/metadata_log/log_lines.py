@@ -64,12 +64,13 @@ Groups = Mapping[str, Any]
 """The named groups of a pattern that matches a line."""
 
 States = Iterator[tuple[PartitionState, bool]]
-"""States that a line tells, each with whether what the line leaves out is as before."""
+"""The states that a line tells, and for each of them, whether it is equal to the state at the partition epoch before in
+all that the line leaves out."""
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What a line says: the state of a partition at a partition epoch, as far as the line tells it."""
+    """What a line says of a partition: its state at a partition epoch, as far as the line tells it."""
 
     topic: str
     partition: int
@@ -82,24 +83,30 @@ class Claim:
 
     state: PartitionState
     follows: bool = False
-    """What the line leaves out is as at the partition epoch before."""
+    """Whether the state is equal to the state at the partition epoch before in all that the line leaves out."""
 
 
 @dataclass
 class TextLogs:
-    """What was read of text logs, in numbers: lines, lines that tell a state, and lines about an ISR that do not."""
+    """What was read of text logs, in numbers."""
 
     lines: int = 0
     claims: int = 0
+    """How many lines tell a state."""
+
     not_understood: int = 0
+    """How many lines are about an ISR or a leader, but in no known form."""
+
     first_not_understood: str = ""
     """The first such line, as FILE:LINE."""
 
     unplaced: list[str] = field(default_factory=list)
+    """The lines that have only the name of a topic, if several topics had this name, as FILE:LINE."""
 
 
 def claims_in(path: Path, tally: TextLogs, complain: Callable[[str], object]) -> Iterator[Claim]:
-    """The claims of the lines of a text log, in their order; `complain` hears if the file cannot be read."""
+    """The claims of the lines of a text log, in their order. If the file cannot be read, `complain` is called with a
+    line that says why."""
     try:
         with opened(path) as (file, _):
             number = 0
@@ -306,7 +313,7 @@ WORDS = (
     "with state LeaderAndIsr",
     "isr: [",
 )
-"""A line with none of these words tells no state."""
+"""A line with none of these words tells no state, and is not held against the forms."""
 
 NOT_UNDERSTOOD = re.compile(r"partition change for|ISR (?:was )?(?:updated|changed)|starts at leader epoch")
-"""What a line about a state contains, in whatever form it is."""
+"""Words of lines about a state: a line that has them, but none of the forms, is counted as not understood."""

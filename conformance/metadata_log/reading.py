@@ -52,6 +52,7 @@ MOST_DEFECTS = 5
 CURE = "copy it again"
 
 Item = Logged | Snapshot
+"""What the files of a metadata log have: records, and snapshots of the state at an offset."""
 
 
 @dataclass
@@ -116,7 +117,7 @@ def _add_file(files: Files, path: Path) -> None:
 
 def items_of(files: Files, complain: Callable[[str], object]) -> Iterator[Item]:
     """The records and snapshots of all copies in the order of their offsets, a snapshot before the record at its
-    offset, and newer epochs first. `complain` hears of what cannot be read."""
+    offset, and newer epochs first. `complain` is called with a line about each thing that cannot be read."""
     logs: list[Iterable[Item]] = [_log(paths, complain) for paths in files.copies]
     snapshots = sorted((item for path in files.snapshots for item in _snapshot(path, complain)), key=_order)
     yield from heapq.merge(*logs, snapshots, key=_order)

@@ -69,7 +69,7 @@ def test_the_report(ask, incident):
             "broker1 loses 1 record:",
             f"  offset 4 of epoch 2, on broker2: {PERHAPS}",
             "  broker2 truncates its log at offset 4: it removes 1 record",
-            "  against broker2: 1 record fewer, 2 more (offsets 4 to 5 of epoch 1)",
+            "  compared with broker2: 1 record fewer, 2 more (offsets 4 to 5 of epoch 1)",
             f"{WAIT}broker2, which has 1 of these",
             "broker3 loses 4 records:",
             f"  offset 3 of epoch 0, on broker1 and broker2: {COMMITTED}",
@@ -77,7 +77,7 @@ def test_the_report(ask, incident):
             f"  offset 4 of epoch 2, on broker2: {PERHAPS}",
             "  broker1 truncates its log at offset 3: it removes 3 records",
             "  broker2 truncates its log at offset 3: it removes 2 records",
-            "  against broker2: 2 records fewer, 0 more",
+            "  compared with broker2: 2 records fewer, 0 more",
             f"{WAIT}broker2, which has 2 of these; or for broker1, which has 1 of these",
             elect("broker2"),
             OTHERS,
@@ -140,7 +140,10 @@ def test_a_broker_without_a_folder_is_named(ask, incident):
 
 
 ALLOWED = "if settings or an administrator allow an unclean election, the first live one of"
-COSTS = "broker3 (loses 4 records), broker1 (loses 1 record), broker4 (not known, no folder), broker2 (loses 2 records)"
+COSTS = (
+    "broker3 (loses 4 records), broker1 (loses 1 record), broker4 (no folder: its loss is not known), broker2 (loses 2"
+    " records)"
+)
 
 
 @pytest.mark.parametrize(
@@ -160,7 +163,7 @@ COSTS = "broker3 (loses 4 records), broker1 (loses 1 record), broker4 (not known
             ["--elr", "broker1", "--last-known-elr", "broker2"],
             [
                 "broker1, once it is live, in a clean election from the ELR, if the ISR is empty",
-                "but nobody who stopped uncleanly: such a broker leaves ISR and ELR when it registers again",
+                "none of them that stopped uncleanly: such a broker leaves ISR and ELR when it registers again",
                 "if ISR and ELR are empty, broker2, once it is live, as the last known leader, in an unclean election:"
                 " loses 2 records",
             ],
@@ -222,7 +225,7 @@ def test_an_elr_of_the_metadata_log(ask, incident, tmp_path):
     lines, _ = ask(*incident, "--metadata", log_of(tmp_path, elr=(4, 1), last=(2,)))
     assert told(lines, "Kafka elects")[:3] == [
         "Kafka elects: the first live one of broker1, broker 4, in a clean election from the ELR (the ISR is empty)",
-        "Kafka elects: but nobody who stopped uncleanly: such a broker leaves ISR and ELR when it registers again",
+        "Kafka elects: none of them that stopped uncleanly: such a broker leaves ISR and ELR when it registers again",
         "Kafka elects: if ISR and ELR are empty, broker2, once it is live, as the last known leader, in an unclean"
         " election: loses 2 records",
     ]
@@ -304,7 +307,7 @@ def test_committed_records_that_no_copy_has(ask, tmp_path, monkeypatch):
     broker(tmp_path / "broker1", batches(0, 0), high_watermark=4)
     lines, _ = ask("broker1")
     assert lines[3:6] == [
-        "broker1 has all that a copy has",
+        "broker1 loses nothing that a copy has",
         "advice: no copy has offsets 2 to 3, which were committed (high watermark 4 of broker1): only a replica without"
         " a folder here can have them",
         elect("broker1"),
@@ -317,13 +320,13 @@ def test_what_one_copy_has_deleted_is_no_loss(ask, tmp_path, monkeypatch):
     broker(tmp_path / "broker2", batches(0, 0), high_watermark=2)
     lines, _ = ask("broker1", "broker2")
     assert lines[4:11] == [
-        "broker1 has all that a copy has",
+        "broker1 loses nothing that a copy has",
         "  broker2 truncates its log at offset 0: it removes 2 records",
         "  the others delete what they have below its log start offset 3",
         "broker2 loses 1 record:",
         f"  offset 3 of epoch 0, on broker1: {COMMITTED}",
         "  broker1 truncates its log at offset 2: it removes 1 record",
-        "  against broker1: 1 record fewer, 0 more",
+        "  compared with broker1: 1 record fewer, 0 more",
     ]
 
 
@@ -334,7 +337,7 @@ def test_compaction_is_no_loss(ask, tmp_path, monkeypatch):
     compacted = [batch(0, ["m0"]), batch(3, ["m3"], 2)]
     broker(tmp_path / "broker2", compacted, high_watermark=4, epochs=epochs, cleaned=3)
     lines, _ = ask("broker1", "broker2")
-    assert lines[4:6] == ["broker1 has all that a copy has", "broker2 has all that a copy has"]
+    assert lines[4:6] == ["broker1 loses nothing that a copy has", "broker2 loses nothing that a copy has"]
 
 
 def test_what_was_not_read_is_not_known(ask, tmp_path, monkeypatch):
