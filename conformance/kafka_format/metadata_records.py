@@ -162,6 +162,7 @@ SKIPPED = {
     22: "RemoveUserScramCredentialRecord",
     26: "RemoveDelegationTokenRecord",
     27: "RegisterControllerRecord",
+    29: "UnregisterControllerRecord",
 }
 """The names of the records whose fields are not read."""
 

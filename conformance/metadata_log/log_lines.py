@@ -8,6 +8,8 @@
 | `[Partition t-0 broker=1] ISR updated to 1,2 ... and version updated to 3` | leader | 2.0 |
 | `Leader t-0 with topic id ... starts at leader epoch 1 ... with partition epoch 1, ...` | leader | 3.3 |
 | `Follower t-0 starts at leader epoch 1 ... with partition epoch 1 ... Current leader is 2.` | follower | 3.3 |
+| `Skipped the become-leader state change for t-0 ..., ... PartitionRegistration(...)` | leader | 4.2 |
+| `Skipped the become-follower state change for t-0 ...` | follower | 4.2 |
 | `Changed partition t-0 from ... with state LeaderAndIsr(leader=1, ..., zkVersion=0)` | controller | - 3.9 |
 | `Replayed partition change PartitionChangeRecord(...) for topic t. (isr: [1, 2] -> [1], ...)` | controller | 4.3 |
 | `Replayed partition assignment change PartitionChangeRecord(...) for topic t. (isr: ...)` | controller | 4.3 |
@@ -257,6 +259,13 @@ FORMS: tuple[tuple[re.Pattern[str], Callable[[Groups], States]], ...] = (
             r" \[?(?P<epoch>[0-9]+)\]?"
         ),
         _of_update,
+    ),
+    (
+        re.compile(
+            rf"Skipped the become-(?:leader|follower) state change for {PARTITION} {TOPIC_ID}, partition registration"
+            r" PartitionRegistration\((?P<registration>.*?)\) and isNew="
+        ),
+        _of_registration,
     ),
     (re.compile(rf"{BROKER} Leader {PARTITION} {TOPIC_ID} {EPOCHS},.* ISR \[(?P<isr>{BROKERS})\]"), _of_leader),
     (

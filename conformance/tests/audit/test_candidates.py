@@ -213,6 +213,12 @@ def test_the_metadata_log_tells_the_members(capsys, ask, incident, tmp_path):
     assert told_json["remarks"] == ASSUMED
 
 
+def test_the_metadata_log_may_be_in_a_log_folder(ask, incident, tmp_path):
+    log_of(tmp_path, last=(3,)).rename(tmp_path / "broker2" / "__cluster_metadata-0")
+    lines, _ = ask(*incident, "--partition", "t-0", "--metadata", "broker2")
+    assert told(lines, "Kafka elects")[0] == f"Kafka elects: {LAST}"
+
+
 def test_the_isr_of_the_metadata_log_counts_in_the_audit(ask, incident, tmp_path):
     lines, code = ask(*incident, "--metadata", log_of(tmp_path, isr=(2,)))
     assert told(lines, "advice") == [

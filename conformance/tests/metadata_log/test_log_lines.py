@@ -100,6 +100,37 @@ UPDATED = PartitionState(leader=1, isr=(1, 2), partition_epoch=3)
                 ),
             ],
         ),
+        # 4.2 and later, in the forms of Partition.makeLeader and makeFollower
+        *(
+            (
+                f"{AT}[Broker id=1] Skipped the become-{role} state change for t-0 with topic id Some({ID}), partition"
+                " registration PartitionRegistration(replicas=[1, 2], directories=[AAAAAAAAAAAAAAAAAAAAAQ,"
+                " AAAAAAAAAAAAAAAAAAAAAA], isr=[1], removingReplicas=[], addingReplicas=[], elr=[2], lastKnownElr=[],"
+                f" leader=1, leaderRecoveryState=RECOVERED, leaderEpoch=3, partitionEpoch=7) and isNew=false {why}",
+                [
+                    PartitionState(
+                        replicas=(1, 2),
+                        isr=(1,),
+                        removing=(),
+                        adding=(),
+                        elr=(2,),
+                        last_known_elr=(),
+                        leader=1,
+                        is_recovering=False,
+                        leader_epoch=3,
+                        partition_epoch=7,
+                    )
+                ],
+            )
+            for role, why in (
+                (
+                    "leader",
+                    "since it is already the leader with leader epoch 3. Current high watermark 4, ISR [1], adding"
+                    " replicas [] and removing replicas [].",
+                ),
+                ("follower", "since the follower is already at a newer partition epoch 8."),
+            )
+        ),
         # 4.3 and later, in the forms of ReplicationControlManager
         (
             f"{CONTROLLER}Replayed partition change PartitionChangeRecord(partitionId=0, topicId={ID}, isr=[2],"
