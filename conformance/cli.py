@@ -46,7 +46,7 @@ SUBCOMMANDS = (
         examples=(
             "conform audit broker1 broker2 broker3",
             "conform audit broker1 broker2 broker3 --acked acked.txt",
-            "conform audit broker1 broker2 --candidates --replicas broker1,broker2,broker3 --isr broker3",
+            "conform audit broker1 broker2 --candidates --metadata controller1",
         ),
     ),
     Subcommand(
@@ -56,7 +56,7 @@ SUBCOMMANDS = (
         examples=(
             "conform metadata __cluster_metadata-0 --partition orders-0",
             "conform metadata __cluster_metadata-0 server.log controller.log",
-            "conform metadata __cluster_metadata-0 --topic orders --json",
+            "conform metadata __cluster_metadata-0 --page history.html",
         ),
     ),
     Subcommand(

@@ -21,6 +21,7 @@ WHY = {
     Standing.REPLACED: "a later leader began without them: acknowledged only if its election was unclean",
     Standing.UNCOMMITTED: "a broker of the ISR or ELR lacks them",
 }
+"""The evidence for the standing of lost records."""
 
 
 def spell_ranking(partition: str, ranking: Ranking) -> Iterator[str]:
@@ -37,6 +38,8 @@ def spell_ranking(partition: str, ranking: Ranking) -> Iterator[str]:
     yield from spell_table([columns, *map(_row, ranking.candidates)])
     for candidate in ranking.candidates:
         yield from _spell_candidate(ranking.candidates[0], candidate)
+    for line in kafka_elects(ranking):
+        yield f"Kafka elects: {line}"
     for line in advice(ranking):
         yield f"advice: {line}"
     for line in not_known(ranking):
@@ -54,7 +57,9 @@ def _row(candidate: Candidate) -> tuple[str, ...]:
 def _spell_candidate(best: Candidate, candidate: Candidate) -> Iterator[str]:
     lost = sum(piece.count for piece in candidate.losses)
     yield (
-        f"{candidate.broker} loses {count(lost, 'record')}:" if lost else f"{candidate.broker} has all that a copy has"
+        f"{candidate.broker} loses {count(lost, 'record')}:"
+        if lost
+        else f"{candidate.broker} loses nothing that a copy has"
     )
     for piece in candidate.losses[:MOST_PIECES]:
         yield f"  {_range(piece)}, on {names(piece.holders)}: {piece.standing}: {WHY[piece.standing]}"
@@ -72,7 +77,7 @@ def _spell_candidate(best: Candidate, candidate: Candidate) -> Iterator[str]:
     if candidate is not best and (candidate.fewer or candidate.more):
         fewer, more = (sum(piece.count for piece in pieces) for pieces in (candidate.fewer, candidate.more))
         ranges = f" ({', '.join(map(_range, candidate.more[:MOST_PIECES]))})" if candidate.more else ""
-        yield f"  against {best.broker}: {count(fewer, 'record')} fewer, {more:,} more{ranges}"
+        yield f"  compared with {best.broker}: {count(fewer, 'record')} fewer, {more:,} more{ranges}"
     held: Counter[str] = Counter()
     for piece in candidate.losses:
         if piece.standing in (Standing.COMMITTED, Standing.PERHAPS):
@@ -84,6 +89,43 @@ def _spell_candidate(best: Candidate, candidate: Candidate) -> Iterator[str]:
 
 def _range(piece: Piece) -> str:
     return f"{offsets(piece.first, piece.last)} of epoch {piece.epoch}"
+
+
+def kafka_elects(ranking: Ranking) -> Iterator[str]:
+    """Whom Kafka itself elects, in the order of its rules, as far as the membership is known. Kafka does not look at
+    the logs. Kafka: PartitionChangeBuilder.electAnyLeader, canElectLastKnownLeader."""
+    members = ranking.membership
+    group = members.isr or members.elr
+    if group:
+        ordered = [broker for broker in members.replicas if broker in group] or group
+        what = "ISR" if members.isr else "ELR (the ISR is empty)" if members.is_exact else "ELR, if the ISR is empty"
+        first = "the first" if members.replicas else "a"
+        who = f"{group[0]}, once it is live" if len(group) == 1 else f"{first} live one of {', '.join(ordered)}"
+        yield f"{who}, in a clean election from the {what}"
+        if members.elr or members.last_known_elr:
+            yield "none of them that stopped uncleanly: such a broker leaves ISR and ELR when it registers again"
+    if len(members.last_known_elr) > 1:
+        yield f"no last known leader, because LastKnownElr has {len(members.last_known_elr)} members instead of one"
+    elif members.last_known_elr:
+        (broker,) = members.last_known_elr
+        condition = "" if members.is_exact and not group else "if ISR and ELR are empty, "
+        yield (
+            f"{condition}{broker}, once it is live, as the last known leader, in an unclean election:"
+            f" {_cost(ranking, broker)}"
+        )
+    if members.replicas:
+        costs = ", ".join(f"{broker} ({_cost(ranking, broker)})" for broker in members.replicas)
+        otherwise = "otherwise, " if group or members.last_known_elr else ""
+        yield f"{otherwise}if settings or an administrator allow an unclean election, the first live one of {costs}"
+
+
+def _cost(ranking: Ranking, broker: str) -> str:
+    """What the election of a broker loses, in a few words."""
+    for candidate in ranking.candidates:
+        if candidate.broker == broker:
+            lost = sum(piece.count for piece in candidate.losses)
+            return f"loses {count(lost, 'record')}" if lost else "loses nothing"
+    return "no folder: its loss is not known"
 
 
 def advice(ranking: Ranking) -> Iterator[str]:
@@ -149,7 +191,7 @@ def not_known(ranking: Ranking) -> Iterator[str]:
     absent = [broker for broker in dict.fromkeys((*membership.replicas, *membership.complete)) if broker not in present]
     for broker in absent:
         yield f"what {broker} has: its folder was not given"
-    if not membership.complete:
+    if not membership.complete and not membership.is_exact:
         yield "which brokers were in the ISR or ELR, and so have every committed record; --isr and --elr name them"
     if any(candidate.lost(Standing.PERHAPS) for candidate in ranking.candidates):
         tells = "the list tells it only of what it lists" if ranking.has_list else "--acked tells it"
@@ -174,6 +216,7 @@ def object_of_ranking(ranking: Ranking) -> dict[str, object]:
     """The ranking, as values for `json.dumps`; docs/audit.md describes the keys."""
     return {
         "candidates": [_candidate(candidate) for candidate in ranking.candidates],
+        "kafka_elects": list(kafka_elects(ranking)),
         "advice": list(advice(ranking)),
         "not_known": list(not_known(ranking)),
     }

@@ -17,6 +17,7 @@ from isrcheck.conformance.audit.acknowledged import Acked, acked_in
 from isrcheck.conformance.audit.candidates import Membership
 from isrcheck.conformance.audit.copies import PARTITION, Found, copies_in
 from isrcheck.conformance.audit.findings import EXIT_CODES, Grade
+from isrcheck.conformance.audit.members import members_in
 from isrcheck.conformance.audit.report import (
     PartitionReport,
     audit_partition,
@@ -74,6 +75,18 @@ OPTIONS = (
         is_repeated=True,
     ),
     Option(
+        "--last-known-elr [TOPIC-N=]BROKER,...",
+        "with --candidates: LastKnownElr at the end, which has the last known leader (repeatable)",
+        is_repeated=True,
+    ),
+    Option(
+        "--metadata PATH",
+        "with --candidates: the metadata log, from which replicas, ISR, ELR and the last known leader are read"
+        " (repeatable)",
+        path,
+        is_repeated=True,
+    ),
+    Option(
         "--most-bytes SIZE",
         "limit on the bytes read of each segment, such as 512M or 2G (default: %(default)s)",
         _size,
@@ -90,21 +103,31 @@ def run(arguments: argparse.Namespace) -> int:
     others = {broker for those in replicas.values() for broker in those}
     isr = _brokers("--isr", arguments.isr, folders, others)
     elr = _brokers("--elr", arguments.elr, folders, others)
-    if (replicas or elr) and not arguments.candidates:
-        raise UsageError(f"{'--replicas' if replicas else '--elr'} is read only with --candidates; add --candidates")
+    last_known = _brokers("--last-known-elr", arguments.last_known_elr, folders, others)
+    given = {"--replicas": replicas, "--elr": elr, "--last-known-elr": last_known, "--metadata": arguments.metadata}
+    for option in (option for option, values in given.items() if values and not arguments.candidates):
+        raise UsageError(f"{option} is read only with --candidates; add --candidates")
+    told = {**given, "--metadata": None, "--isr": isr}
+    for option in (option for option, values in told.items() if values and arguments.metadata):
+        raise UsageError(f"{option}: --metadata tells this, too; leave one of them out")
     acked = _acked(arguments.acked, folders)
     codes = {complain(line) for line in folders.unreadable}
+    recorded: Mapping[str, Membership] = {}
+    if arguments.metadata:
+        recorded, remarks = members_in(arguments.metadata, folders, lambda line: codes.add(complain(line)))
+        folders.remarks += remarks
     reports: list[PartitionReport] = []
     progress = _Progress(len(folders.copies))
     for partition, copies in sorted(folders.copies.items()):
-        membership = Membership(*(each.get(partition, each.get(None, ())) for each in (replicas, isr, elr)))
+        named = tuple(each.get(partition, each.get(None, ())) for each in (replicas, isr, elr, last_known))
+        membership = recorded.get(partition) or Membership(named[0], named[1], named[2], named[3])
         report = audit_partition(
             partition,
             copies,
             folders.brokers,
             arguments.most_bytes,
             acked=acked.get(partition),
-            isr=frozenset(membership.isr) if isr.keys() & {partition, None} else None,
+            isr=frozenset(membership.isr) if membership.isr else None,
             membership=membership if arguments.candidates else None,
             hear=progress.hear,
         )

@@ -28,6 +28,8 @@ from isrcheck.conformance.cluster.configuration.protocol import generation
 from isrcheck.conformance.cluster.log.epoch_cache import LeaderEpochFileCache
 
 NEWEST_PROTOCOL = "4.1"
+"""The release whose rules say where a follower truncates its log."""
+
 NEW_EPOCH = 1 << 62
 """Stands for the epoch of the next leader, which is larger than every epoch in the logs."""
 
@@ -47,7 +49,7 @@ class Standing(StrEnum):
 
 @dataclass(frozen=True)
 class Membership:
-    """What the operator knows of a partition, as names of brokers; an empty tuple: not known."""
+    """What is known of a partition at the end, as names of brokers. An empty tuple: not known, unless `is_exact`."""
 
     replicas: tuple[str, ...] = ()
     """All replicas, in the order of the assignment."""
@@ -55,6 +57,10 @@ class Membership:
     """The in-sync replicas at the end."""
     elr: tuple[str, ...] = ()
     """The eligible leader replicas at the end (KIP-966)."""
+    last_known_elr: tuple[str, ...] = ()
+    """What Kafka keeps in LastKnownElr: the last leader, while the partition has none (KIP-966)."""
+    is_exact: bool = False
+    """Whether all of it is from the metadata log: an empty tuple then says that there is no such broker."""
 
     @property
     def complete(self) -> tuple[str, ...]:
@@ -67,10 +73,15 @@ class Piece:
     """Records with successive offsets and the same leader epoch, which the same brokers hold."""
 
     epoch: int
+    """The leader epoch."""
     first: int
+    """The first offset."""
     last: int
+    """The last offset."""
     holders: tuple[str, ...]
+    """The brokers that have the records."""
     standing: Standing
+    """Whether the records are committed, as far as that is known."""
 
     @property
     def count(self) -> int:
@@ -83,8 +94,11 @@ class Truncation:
     """What a follower does when it first follows the new leader: it removes its records from `offset` on."""
 
     broker: str
+    """The follower."""
     offset: int
+    """The first offset that it removes."""
     removed: int
+    """How many offsets it removes."""
 
 
 @dataclass(frozen=True)
@@ -92,6 +106,7 @@ class Candidate:
     """A copy as the next leader, and what its election does."""
 
     log: CopyLog
+    """The log of the copy."""
     losses: tuple[Piece, ...]
     """The records that some copy has and this copy lacks, in the order of their offsets."""
     more: tuple[Piece, ...]
@@ -119,10 +134,12 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Ranking:
-    """The candidates of a partition, best first, and what is known of the partition."""
+    """The ranking of the copies of a partition."""
 
     candidates: tuple[Candidate, ...]
+    """The candidates, best first."""
     membership: Membership
+    """What is known of replicas, ISR, ELR and last known leader."""
     has_list: bool
     """Whether a list of acknowledged records was given."""
 

@@ -17,6 +17,7 @@ from typing import NamedTuple, TypeVar
 
 from isrcheck.conformance.audit.findings import Finding, Grade
 from isrcheck.conformance.kafka_format.log_folder import (
+    SEGMENT,
     FileError,
     leader_epochs_of,
     names_in,
@@ -53,7 +54,6 @@ PARTITION = re.compile(r"[A-Za-z0-9._-]{1,249}-(?:0|[1-9][0-9]{0,9})", re.ASCII)
 ON_THE_WAY = re.compile(r".*\.[0-9a-f]{32}-(?:delete|future|stray)", re.ASCII)
 """The name of a folder that is being deleted or moved."""
 
-SEGMENT = re.compile(r"([0-9]{20})\.log", re.ASCII)
 SNAPSHOT = re.compile(r"([0-9]{20})\.snapshot", re.ASCII)
 ALWAYS_COMPACTED = {"__consumer_offsets", "__transaction_state", "__share_group_state"}
 FILES_OF_A_LOG_FOLDER = {HIGH_WATERMARKS, RECOVERY_POINTS, LOG_STARTS, CLEANED, "meta.properties"}
@@ -86,6 +86,8 @@ class Found:
     """What log folders hold: the copies of each partition, lines about what cannot be read, and remarks."""
 
     brokers: list[str] = field(default_factory=list)
+    folders: dict[str, Path] = field(default_factory=dict)
+    """The log folder of each broker, in which its checkpoints and `meta.properties` are."""
     copies: dict[str, list[Copy]] = field(default_factory=dict)
     unreadable: list[str] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
@@ -148,6 +150,7 @@ def _add(content: Found, broker: str, folder: Path, only: Sequence[str]) -> int:
             content.remarks.append(
                 f"{broker}: {moving} folders of partitions that are being deleted or moved: not read"
             )
+    content.folders[broker] = root
     tables = {
         name: _read(content, offsets_of, root / name) or {}
         for name in (HIGH_WATERMARKS, RECOVERY_POINTS, LOG_STARTS, CLEANED)

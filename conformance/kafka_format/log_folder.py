@@ -1,4 +1,4 @@
-"""The files of a broker's log folder except the segments: checkpoints, and snapshots of producer state.
+"""The files of a broker's log folder: the names of segments, checkpoints, and snapshots of producer state.
 
 Only regular files and real folders of bounded size are read. A link is refused: the copy of a log folder has none, and
 a link could lead to a device or out of the copy.
@@ -10,6 +10,7 @@ file ends before the line with the number, Kafka reads no entries (CheckpointFil
 from __future__ import annotations
 
 import os
+import re
 import stat
 import struct
 from collections.abc import Iterator
@@ -20,6 +21,9 @@ from pathlib import Path
 from typing import BinaryIO
 
 from crc32c import crc32c
+
+SEGMENT = re.compile(r"([0-9]{20})\.log", re.ASCII)
+"""The name of a segment of a log: the offset at which it begins."""
 
 MOST_ENTRIES = 100_000
 """The most entries of a folder."""
@@ -109,6 +113,16 @@ def topic_id_of(path: Path) -> str | None:
         key, _, value = line.partition(":")
         if key.strip() == "topic_id":
             return value.strip()[:EXCERPT]
+    return None
+
+
+def broker_id_of(path: Path) -> int | None:
+    """The id of the broker that a `meta.properties` names (`node.id` with KRaft, `broker.id` with ZooKeeper); None if
+    it names none. Raises FileError."""
+    for byte, line in _lines(path):
+        key, _, value = line.partition("=")
+        if key.strip() in ("node.id", "broker.id"):
+            return _number(path, byte, value.strip())
     return None
 
 

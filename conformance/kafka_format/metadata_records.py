@@ -21,7 +21,8 @@ from typing import Any, NamedTuple, cast
 from isrcheck.checker.cluster.live.cursor import Cursor, MalformedError
 
 FRAME_VERSION = 1
-"""The version of the frame around each message: frame version, number of the message, version of the message."""
+"""The version of the frame before each message. A frame has its version, the number of the message, and the version of
+the message."""
 
 
 class Field(NamedTuple):
@@ -30,7 +31,8 @@ class Field(NamedTuple):
     name: str
 
     kind: str
-    """Its type: one of READERS; `[]` before a type is a list; `?` before all this says that the field may be null."""
+    """The type of its value: `string`, or a key of READERS. `[]` before a type stands for a list of such values, `[]`
+    alone for a list of structures. `?` at the beginning: the value may be null."""
 
     since: int = 0
     """The first version of the message that has the field."""
@@ -160,6 +162,7 @@ SKIPPED = {
     22: "RemoveUserScramCredentialRecord",
     26: "RemoveDelegationTokenRecord",
     27: "RegisterControllerRecord",
+    29: "UnregisterControllerRecord",
 }
 """The names of the records whose fields are not read."""
 

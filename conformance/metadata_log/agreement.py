@@ -1,4 +1,4 @@
-"""Holds the lines of text logs against the history, and adds what only the lines know.
+"""Compares the lines of text logs with the history, and adds to it the states that only the lines tell.
 
 A line and a change belong together if they are about the same topic id and partition epoch. A line without a topic id
 is about the only topic of its name; if several topics had the name, one after the other, the line is not used.
@@ -42,9 +42,7 @@ def add_claims(history: History, claims: Iterable[Claim], tally: TextLogs) -> No
             continue
         _compare(history, key, change, claim)
     for key in added:
-        history.changes[key].sort(
-            key=lambda change: -1 if change.state.partition_epoch is None else change.state.partition_epoch
-        )
+        history.changes[key].sort(key=_place_in_history)
         _carry_on(key, history.changes[key], following)
 
 

@@ -17,10 +17,7 @@ from typing import Any
 
 from isrcheck.conformance.kafka_format import metadata_records as kafka
 from isrcheck.conformance.kafka_format.metadata_records import MetadataRecord
-from isrcheck.conformance.metadata_log.states import Change, Event, PartitionState
-
-NO_CHANGE = -2
-"""The leader in a PartitionChangeRecord that does not change the leader."""
+from isrcheck.conformance.metadata_log.states import NO_CHANGE, Change, Event, PartitionState
 
 SHOWN = ("min.insync.replicas", "unclean.leader.election.enable", "cleanup.policy", "retention.ms", "retention.bytes")
 """The settings whose values are shown. Of others only the name is shown, because they may be secret."""
@@ -50,6 +47,8 @@ class Logged:
 
     time: str
     source: str
+    """The file; for a line of a recording, FILE:LINE."""
+
     record: MetadataRecord | None
     """None for a control record of the metadata log itself."""
 
@@ -59,11 +58,15 @@ class Logged:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A snapshot of the state before the record at `offset`."""
+    """A snapshot: the records that make the state before the record at `offset`."""
 
     offset: int
     epoch: int
+    """The epoch of the controller that appended the last record before `offset`."""
+
     source: str
+    """The file."""
+
     records: Sequence[Logged]
 
 
@@ -75,15 +78,23 @@ class History:
         """The names of all topics that ever were, by topic id."""
 
         self.changes: dict[Key, list[Change]] = {}
+        """The changes of each partition that is asked for, oldest first."""
+
         self.events: list[Event] = []
+        """The changes of brokers, topics, settings and features, oldest first."""
+
         self.contradictions: list[str] = []
         """Places at which two files contradict each other."""
 
         self.remarks: list[str] = []
+        """What limits the history, such as missing records, in sentences."""
+
         self.kinds: dict[str, int] = {}
         """How many records of each kind were read."""
 
         self.next_offset = 0
+        """The offset after the last record that was replayed."""
+
         self._is_wanted = is_wanted
         self._states: dict[Key, PartitionState] = {}
         self._partitions: dict[str, set[int]] = {}
@@ -154,7 +165,7 @@ class History:
                 self._replay(replace(logged, offset=snapshot.offset), logged.record, "in a snapshot")
 
     def close(self) -> None:
-        """Say what the end of the files leaves open."""
+        """Add the remarks that can be made only at the end: an open transaction, and records that were left out."""
         if self._pending is not None:
             self.remarks.append(
                 f"the files end within a transaction of the metadata log: its {len(self._pending)} records do not count"

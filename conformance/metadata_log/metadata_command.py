@@ -12,10 +12,11 @@ from isrcheck.commands.exit_codes import DIVERGED, DONE, NOTHING, USAGE
 from isrcheck.commands.program import say
 from isrcheck.conformance.console import complain, gravest
 from isrcheck.conformance.metadata_log.agreement import add_claims
-from isrcheck.conformance.metadata_log.history import History, Snapshot
+from isrcheck.conformance.metadata_log.history import History
 from isrcheck.conformance.metadata_log.log_lines import Claim, TextLogs, claims_in
-from isrcheck.conformance.metadata_log.observations import write
-from isrcheck.conformance.metadata_log.reading import Files, files_in, items_of
+from isrcheck.conformance.metadata_log.observations import write, write_new
+from isrcheck.conformance.metadata_log.page import page_of
+from isrcheck.conformance.metadata_log.reading import Files, files_in, history_of
 from isrcheck.conformance.metadata_log.report import closing, object_of, spell_history
 from isrcheck.models.messages import UsageError, escaped, nearest
 
@@ -34,6 +35,7 @@ OPTIONS = (
         "write the states of one partition as observations for `conform follow`; a new file",
         path,
     ),
+    Option("--page FILE.html", "write the history as one self-contained page with a filter; a new file", path),
     Option("--json", "print one JSON object instead of text"),
 )
 
@@ -43,12 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
     is_wanted = _wanted(arguments.topic, arguments.partition)
     files = files_in(arguments.paths)
     unreadable = list(files.unreadable)
-    history, texts = History(is_wanted), TextLogs()
-    for item in items_of(files, unreadable.append):
-        if isinstance(item, Snapshot):
-            history.load(item)
-        else:
-            history.take(item)
+    history, texts = history_of(files, is_wanted, unreadable.append), TextLogs()
     history.close()
     add_claims(history, _claims(files, texts, is_wanted, unreadable.append), texts)
     codes = {complain(line) for line in unreadable}
@@ -58,12 +55,17 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.topic or arguments.partition:
         history.keep_events_of({history.name_of(topic_id) for topic_id, _ in history.changes})
     written = None if arguments.out is None else write(history, arguments.out)
+    last = list(closing(history, files.number, texts, len(unreadable)))
+    if arguments.page is not None:
+        write_new(arguments.page, page_of(history, last).alone(), "--page FILE.html")
     if arguments.json:
         say(json.dumps(object_of(history, texts, unreadable), indent=2))
     else:
-        say(*map(escaped, (*spell_history(history), *closing(history, files.number, texts, len(unreadable)))))
+        say(*map(escaped, (*spell_history(history), *last)))
         if written is not None:
             say(f"written: {escaped(str(arguments.out))}: {written} metadata lines")
+        if arguments.page is not None:
+            say(f"written: {escaped(str(arguments.page))}")
     codes |= {DIVERGED} if history.contradictions else set()
     return gravest(codes | ({DONE} if history.changes else {NOTHING}))
 

@@ -46,13 +46,18 @@ def _header(known: Sequence[Change]) -> dict[str, Any]:
 
 def write(history: History, path: Path) -> int:
     """Write the observations to a new file; return how many states it has. Raises UsageError if the file exists."""
-    if path.exists() or path.is_symlink():
-        raise UsageError(f"{path}: it exists already and is not overwritten; give another -o FILE.ndjson")
     lines = [json.dumps(line, separators=(",", ":")) + "\n" for line in observations_of(history)]
+    write_new(path, "".join(lines), "-o FILE.ndjson")
+    return len(lines) - 1
+
+
+def write_new(path: Path, text: str, option: str) -> None:
+    """Write a new file, whole or not at all. Raises UsageError if the file of this `option` exists."""
+    if path.exists() or path.is_symlink():
+        raise UsageError(f"{path}: it exists already and is not overwritten; give another {option}")
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        draft.write_text("".join(lines), encoding="utf-8")
+        draft.write_text(text, encoding="utf-8")
         draft.rename(path)
     finally:
         draft.unlink(missing_ok=True)
-    return len(lines) - 1

@@ -18,7 +18,7 @@ from typing import Any
 
 from isrcheck.checker.cluster.live.cursor import MalformedError
 from isrcheck.conformance.follow.format.ndjson import objects_of
-from isrcheck.conformance.kafka_format.log_folder import FileError, names_in, opened
+from isrcheck.conformance.kafka_format.log_folder import SEGMENT, FileError, names_in, opened
 from isrcheck.conformance.kafka_format.metadata_records import record_of
 from isrcheck.conformance.kafka_format.record_batches import (
     HEADER,
@@ -31,7 +31,7 @@ from isrcheck.conformance.kafka_format.record_batches import (
     batches_of,
     records_of,
 )
-from isrcheck.conformance.metadata_log.history import Logged, Snapshot
+from isrcheck.conformance.metadata_log.history import History, Logged, Snapshot
 from isrcheck.models.messages import UsageError
 
 FOLDER = "__cluster_metadata-0"
@@ -39,7 +39,6 @@ METADATA_TOPIC = "00000000-0000-0000-0000-000000000001"
 """The topic id of the metadata log."""
 
 WIRE = "wire.ndjson"
-SEGMENT = re.compile(r"[0-9]{20}\.log", re.ASCII)
 SNAPSHOT = re.compile(r"([0-9]{20})-([0-9]{10})\.checkpoint", re.ASCII)
 TEXT = re.compile(r"(?!kafka-request|log-cleaner|kafka-authorizer).*\.log(\.[0-9-]+)?", re.ASCII)
 """The names of text logs in a folder: server.log, state-change.log, controller.log, and those that were rolled over."""
@@ -53,6 +52,7 @@ MOST_DEFECTS = 5
 CURE = "copy it again"
 
 Item = Logged | Snapshot
+"""What the files of a metadata log have: records, and snapshots of the state at an offset."""
 
 
 @dataclass
@@ -117,10 +117,21 @@ def _add_file(files: Files, path: Path) -> None:
 
 def items_of(files: Files, complain: Callable[[str], object]) -> Iterator[Item]:
     """The records and snapshots of all copies in the order of their offsets, a snapshot before the record at its
-    offset, and newer epochs first. `complain` hears of what cannot be read."""
+    offset, and newer epochs first. `complain` is called with a line about each thing that cannot be read."""
     logs: list[Iterable[Item]] = [_log(paths, complain) for paths in files.copies]
     snapshots = sorted((item for path in files.snapshots for item in _snapshot(path, complain)), key=_order)
     yield from heapq.merge(*logs, snapshots, key=_order)
+
+
+def history_of(files: Files, is_wanted: Callable[[str, int], bool], complain: Callable[[str], object]) -> History:
+    """The history that the records and snapshots of all copies tell of the wanted partitions, not yet closed."""
+    history = History(is_wanted)
+    for item in items_of(files, complain):
+        if isinstance(item, Snapshot):
+            history.load(item)
+        else:
+            history.take(item)
+    return history
 
 
 def _order(item: Item) -> tuple[int, bool, int]:

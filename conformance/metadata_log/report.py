@@ -11,7 +11,6 @@ from isrcheck.conformance.metadata_log.states import (
     NAMES,
     NO_LEADER,
     Change,
-    Event,
     PartitionState,
     spelled,
     spelled_name,
@@ -32,44 +31,54 @@ EMPTY = ("-", "?")
 
 def spell_history(history: History) -> Iterator[str]:
     """The tables of the partitions, and the changes of brokers, topics, settings and features."""
-    keys = sorted(history.changes, key=lambda key: (history.name_of(key[0]), key[1], _first_offset(history, key)))
-    shown = keys
-    if len(keys) > MOST_PARTITIONS:
-        shown = [key for key in keys if any(map(_is_notable, history.changes[key]))][:MOST_PARTITIONS]
+    shown = chosen(history, MOST_PARTITIONS)
     for key in shown:
-        yield from _table(history, key)
+        yield title_of(history, key)
+        yield from _aligned(rows_of(history.changes[key]))
         yield ""
-    if len(shown) < len(keys):
-        yield (
-            f"{len(keys) - len(shown):,} more partitions are not shown: name them with --topic or --partition; --json"
-            " prints all"
-        )
+    left_out = len(history.changes) - len(shown)
+    if left_out:
+        yield f"{left_out:,} more partitions are not shown: name them with --topic or --partition; --json prints all"
         yield ""
     if history.events:
         yield "brokers, topics, settings and features"
-        yield from _aligned([("offset", "time", "subject", "change"), *map(_event_row, history.events)])
+        yield from _aligned(event_rows(history))
         yield ""
+
+
+def chosen(history: History, most: int) -> list[Key]:
+    """The partitions to show, in the order of their names: all; of more than `most`, at most `most` of those that had
+    no leader or an unclean election."""
+    keys = sorted(history.changes, key=lambda key: (history.name_of(key[0]), key[1], _first_offset(history, key)))
+    if len(keys) > most:
+        return [key for key in keys if any(map(is_notable, history.changes[key]))][:most]
+    return keys
 
 
 def _first_offset(history: History, key: Key) -> int:
     return history.changes[key][0].offset or -1
 
 
-def _is_notable(change: Change) -> bool:
+def is_notable(change: Change) -> bool:
+    """Whether the change leaves the partition without a leader, or elects a leader uncleanly."""
     return change.is_unclean or change.state.leader == NO_LEADER
 
 
-def _table(history: History, key: Key) -> Iterator[str]:
-    changes = history.changes[key]
+def title_of(history: History, key: Key) -> str:
+    """The name of a partition, its topic id, and the number of its states."""
     named = "" if key[0] == history.name_of(key[0]) else f" (topic id {key[0]})"
-    yield f"{history.name_of(key[0])}-{key[1]}{named}: {count(len(changes), 'state')}"
+    return f"{history.name_of(key[0])}-{key[1]}{named}: {count(len(history.changes[key]), 'state')}"
+
+
+def rows_of(changes: Sequence[Change]) -> list[tuple[str, ...]]:
+    """The headings of the table of a partition, and a row for each of its changes."""
     rows = [(*COLUMNS, *TEXTS), *map(_row, changes)]
     kept = [
         column
         for column, name in enumerate(rows[0])
         if name not in OPTIONAL or any(row[column] not in EMPTY for row in rows[1:])
     ]
-    yield from _aligned([tuple(row[column] for column in kept) for row in rows])
+    return [tuple(row[column] for column in kept) for row in rows]
 
 
 def _aligned(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
@@ -106,7 +115,7 @@ def _replicas(state: PartitionState) -> str:
 def _change(change: Change) -> str:
     """What has changed, in words."""
     words = [] if change.what in ("changed", "logged") else [change.what]
-    changed = _changed(change)
+    changed = fields_changed(change)
     if "leader" in changed and "leader_epoch" in changed:
         changed.remove("leader_epoch")
     words += map(spelled_name, changed)
@@ -115,7 +124,7 @@ def _change(change: Change) -> str:
     return ", ".join(words) or "-"
 
 
-def _changed(change: Change) -> list[str]:
+def fields_changed(change: Change) -> list[str]:
     """The names of the fields, but for the partition epoch, that are known before and after a change, and differ."""
     if change.before is None or change.what == "topic deleted":
         return []
@@ -127,8 +136,10 @@ def _differ(before: object, after: object) -> bool:
     return before is not None and after is not None and before != after
 
 
-def _event_row(event: Event) -> tuple[str, ...]:
-    return str(event.offset), event.time, event.subject, event.what
+def event_rows(history: History) -> list[tuple[str, ...]]:
+    """The headings of the table of brokers, topics, settings and features, and a row for each of their changes."""
+    rows = [(str(event.offset), event.time, event.subject, event.what) for event in history.events]
+    return [("offset", "time", "subject", "change"), *rows]
 
 
 def closing(history: History, files: int, texts: TextLogs, unreadable: int) -> Iterator[str]:

@@ -8,6 +8,9 @@ from dataclasses import dataclass, fields
 Brokers = tuple[int, ...]
 
 NO_LEADER = -1
+NO_CHANGE = -2
+"""The leader in a PartitionChangeRecord that does not change the leader."""
+
 NOT_KNOWN = "?"
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from conformance.tests.audit.building import batch, batches, broker
 from conformance.tests.audit.running import audit
+from conformance.tests.metadata_log.building import change, folder, partition, records, topic
 from isrcheck.commands.exit_codes import DONE, UNDECIDED, USAGE, VIOLATED
 
 
@@ -68,7 +69,7 @@ def test_the_report(ask, incident):
             "broker1 loses 1 record:",
             f"  offset 4 of epoch 2, on broker2: {PERHAPS}",
             "  broker2 truncates its log at offset 4: it removes 1 record",
-            "  against broker2: 1 record fewer, 2 more (offsets 4 to 5 of epoch 1)",
+            "  compared with broker2: 1 record fewer, 2 more (offsets 4 to 5 of epoch 1)",
             f"{WAIT}broker2, which has 1 of these",
             "broker3 loses 4 records:",
             f"  offset 3 of epoch 0, on broker1 and broker2: {COMMITTED}",
@@ -76,7 +77,7 @@ def test_the_report(ask, incident):
             f"  offset 4 of epoch 2, on broker2: {PERHAPS}",
             "  broker1 truncates its log at offset 3: it removes 3 records",
             "  broker2 truncates its log at offset 3: it removes 2 records",
-            "  against broker2: 2 records fewer, 0 more",
+            "  compared with broker2: 2 records fewer, 0 more",
             f"{WAIT}broker2, which has 2 of these; or for broker1, which has 1 of these",
             elect("broker2"),
             OTHERS,
@@ -138,6 +139,141 @@ def test_a_broker_without_a_folder_is_named(ask, incident):
     ]
 
 
+ALLOWED = "if settings or an administrator allow an unclean election, the first live one of"
+COSTS = (
+    "broker3 (loses 4 records), broker1 (loses 1 record), broker4 (no folder: its loss is not known), broker2 (loses 2"
+    " records)"
+)
+
+
+@pytest.mark.parametrize(
+    ("words", "lines"),
+    [
+        (["--isr", "broker2"], ["broker2, once it is live, in a clean election from the ISR"]),
+        (["--isr", "broker2,broker1"], ["a live one of broker2, broker1, in a clean election from the ISR"]),
+        (
+            ["--replicas", "broker3,broker1,broker4,broker2", "--isr", "broker2,broker1"],
+            [
+                "the first live one of broker1, broker2, in a clean election from the ISR",
+                f"otherwise, {ALLOWED} {COSTS}",
+            ],
+        ),
+        (["--replicas", "broker3,broker1,broker4,broker2"], [f"{ALLOWED} {COSTS}"]),
+        (
+            ["--elr", "broker1", "--last-known-elr", "broker2"],
+            [
+                "broker1, once it is live, in a clean election from the ELR, if the ISR is empty",
+                "none of them that stopped uncleanly: such a broker leaves ISR and ELR when it registers again",
+                "if ISR and ELR are empty, broker2, once it is live, as the last known leader, in an unclean election:"
+                " loses 2 records",
+            ],
+        ),
+        (
+            ["--last-known-elr", "broker3"],
+            [
+                "if ISR and ELR are empty, broker3, once it is live, as the last known leader, in an unclean election:"
+                " loses 4 records"
+            ],
+        ),
+        (
+            ["--last-known-elr", "broker3,broker1"],
+            ["no last known leader, because LastKnownElr has 2 members instead of one"],
+        ),
+        ([], []),
+    ],
+)
+def test_whom_kafka_elects(ask, incident, words, lines):
+    assert told(ask(*incident, *words)[0], "Kafka elects") == [f"Kafka elects: {line}" for line in lines]
+
+
+def log_of(tmp_path, *, name="t", isr=(), elr=(), last=()):
+    """A metadata log at whose end the partition t-0 with the replicas 3, 1, 4, 2 has no leader."""
+    end = change(name, 0, isr=isr, leader=-1, elr=elr, last_known_elr=last)
+    return folder(tmp_path / "controller", records(topic(name), partition(name, 0, 3, 1, 4, 2), end))
+
+
+ASSUMED = [
+    f"assumed: broker{number} is the broker with id {number}, because its folder has no meta.properties"
+    for number in (1, 2, 3)
+]
+LAST = "broker3, once it is live, as the last known leader, in an unclean election: loses 4 records"
+
+
+def test_the_metadata_log_tells_the_members(capsys, ask, incident, tmp_path):
+    place = log_of(tmp_path, last=(3,))
+    lines, _ = ask(*incident, "--metadata", place)
+    costs = COSTS.replace("broker4", "broker 4")
+    assert told(lines, "Kafka elects") == [f"Kafka elects: {LAST}", f"Kafka elects: otherwise, {ALLOWED} {costs}"]
+    assert told(lines, "not known") == [
+        "not known: what broker 4 has: its folder was not given",
+        f"{LAG}--acked tells it",
+    ]
+    told_json = audit(capsys, *incident, "--candidates", "--metadata", place, "--json").json
+    assert told_json["partitions"][0]["election"]["kafka_elects"][0] == LAST
+    assert told_json["remarks"] == ASSUMED
+
+
+def test_the_metadata_log_may_be_in_a_log_folder(ask, incident, tmp_path):
+    log_of(tmp_path, last=(3,)).rename(tmp_path / "broker2" / "__cluster_metadata-0")
+    lines, _ = ask(*incident, "--partition", "t-0", "--metadata", "broker2")
+    assert told(lines, "Kafka elects")[0] == f"Kafka elects: {LAST}"
+
+
+def test_the_isr_of_the_metadata_log_counts_in_the_audit(ask, incident, tmp_path):
+    lines, code = ask(*incident, "--metadata", log_of(tmp_path, isr=(2,)))
+    assert told(lines, "advice") == [
+        "advice: start broker2: it was in the ISR, so Kafka elects it and loses nothing committed"
+    ]
+    assert code == DONE
+
+
+def test_an_elr_of_the_metadata_log(ask, incident, tmp_path):
+    lines, _ = ask(*incident, "--metadata", log_of(tmp_path, elr=(4, 1), last=(2,)))
+    assert told(lines, "Kafka elects")[:3] == [
+        "Kafka elects: the first live one of broker1, broker 4, in a clean election from the ELR (the ISR is empty)",
+        "Kafka elects: none of them that stopped uncleanly: such a broker leaves ISR and ELR when it registers again",
+        "Kafka elects: if ISR and ELR are empty, broker2, once it is live, as the last known leader, in an unclean"
+        " election: loses 2 records",
+    ]
+
+
+def test_the_id_is_in_the_log_folder(ask, incident, tmp_path):
+    for number in (1, 2, 3):
+        (tmp_path / f"broker{number}" / "meta.properties").write_text(f"version=1\nnode.id={4 - number}\n")
+    lines, _ = ask(*incident, "--metadata", log_of(tmp_path, last=(3,)))
+    assert told(lines, "Kafka elects")[0] == (
+        "Kafka elects: broker1, once it is live, as the last known leader, in an unclean election: loses 1 record"
+    )
+
+
+def test_a_metadata_log_that_cannot_help(capsys, incident, tmp_path):
+    def complaint(*words):
+        told = audit(capsys, *words)
+        assert (told.code, told.out) == (USAGE, "")
+        return told.errors
+
+    other = log_of(tmp_path, name="u")
+    assert complaint(*incident, "--candidates", "--metadata", other) == (
+        f"conform: --metadata {other}: no state of a partition of these log folders in it; give the folder"
+        " __cluster_metadata-0 of the same cluster\n"
+    )
+    assert complaint(*incident, "--metadata", other) == (
+        "conform: --metadata is read only with --candidates; add --candidates\n"
+    )
+    assert complaint(*incident, "--candidates", "--metadata", other, "--isr", "broker1") == (
+        "conform: --isr: --metadata tells this, too; leave one of them out\n"
+    )
+    (tmp_path / "broker1").rename(tmp_path / "first")
+    assert complaint("first", "broker2", "--candidates", "--metadata", other) == (
+        "conform: --metadata: first does not tell the id of its broker: copy meta.properties of its log folder, or name"
+        " the folder with the id, as in broker3\n"
+    )
+    (tmp_path / "first" / "meta.properties").write_text("broker.id=2\n")
+    assert complaint("first", "broker2", "--candidates", "--metadata", other) == (
+        "conform: --metadata: first and broker2 are folders of one broker, with id 2\n"
+    )
+
+
 def test_a_list_counts_what_each_candidate_loses(ask, incident):
     lines, _ = ask(*incident, "--acked", "acked.txt")
     assert [line.split()[-1] for line in lines[1:5]] == ["listed", "1", "0", "2"]
@@ -177,7 +313,7 @@ def test_committed_records_that_no_copy_has(ask, tmp_path, monkeypatch):
     broker(tmp_path / "broker1", batches(0, 0), high_watermark=4)
     lines, _ = ask("broker1")
     assert lines[3:6] == [
-        "broker1 has all that a copy has",
+        "broker1 loses nothing that a copy has",
         "advice: no copy has offsets 2 to 3, which were committed (high watermark 4 of broker1): only a replica without"
         " a folder here can have them",
         elect("broker1"),
@@ -190,13 +326,13 @@ def test_what_one_copy_has_deleted_is_no_loss(ask, tmp_path, monkeypatch):
     broker(tmp_path / "broker2", batches(0, 0), high_watermark=2)
     lines, _ = ask("broker1", "broker2")
     assert lines[4:11] == [
-        "broker1 has all that a copy has",
+        "broker1 loses nothing that a copy has",
         "  broker2 truncates its log at offset 0: it removes 2 records",
         "  the others delete what they have below its log start offset 3",
         "broker2 loses 1 record:",
         f"  offset 3 of epoch 0, on broker1: {COMMITTED}",
         "  broker1 truncates its log at offset 2: it removes 1 record",
-        "  against broker1: 1 record fewer, 0 more",
+        "  compared with broker1: 1 record fewer, 0 more",
     ]
 
 
@@ -207,7 +343,7 @@ def test_compaction_is_no_loss(ask, tmp_path, monkeypatch):
     compacted = [batch(0, ["m0"]), batch(3, ["m3"], 2)]
     broker(tmp_path / "broker2", compacted, high_watermark=4, epochs=epochs, cleaned=3)
     lines, _ = ask("broker1", "broker2")
-    assert lines[4:6] == ["broker1 has all that a copy has", "broker2 has all that a copy has"]
+    assert lines[4:6] == ["broker1 loses nothing that a copy has", "broker2 loses nothing that a copy has"]
 
 
 def test_what_was_not_read_is_not_known(ask, tmp_path, monkeypatch):
@@ -231,7 +367,7 @@ def test_what_was_not_read_is_not_known(ask, tmp_path, monkeypatch):
 
 def test_the_object(capsys, incident):
     (partition,) = audit(capsys, *incident, "--candidates", "--json", "--acked", "acked.txt").json["partitions"]
-    assert list(partition["election"]) == ["candidates", "advice", "not_known"]
+    assert list(partition["election"]) == ["candidates", "kafka_elects", "advice", "not_known"]
     assert partition["election"]["candidates"][1] == {
         "broker": "broker1",
         "losses": [

@@ -232,6 +232,8 @@ def inside(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         shutil.copytree(RECORDINGS / "wire" / "stale_record", folder, dirs_exist_ok=True)
     if not (folder / "server.log").exists():
         building.folder(folder, building.records(building.topic("orders"), building.partition("orders", 0, 1, 2)))
+        audited = building.records(building.topic("t"), building.partition("t", 0, 1, 2, 3))
+        building.folder(folder / "controller1", audited)
         for name in ("server.log", "controller.log"):
             (folder / name).write_text("[Partition orders-0 broker=1] ISR updated to 1 and version updated to 1\n")
     return folder

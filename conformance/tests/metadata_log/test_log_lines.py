@@ -15,6 +15,15 @@ ID = "y5EHNoXZQKqRdv53Cf3Wew"
 CONTROLLER = "DEBUG [QuorumController id=100] "
 LEADER = f"{AT}[Broker id=2] Leader t-0 with topic id Some({ID}) starts at leader epoch 1 from offset 4 with partition"
 FOLLOWER = f"{AT}[Broker id=3] Follower t-0 starts at leader epoch 1 from offset 4 with partition epoch 1 and high"
+ALTERED = "isr: [1, 2] -> [1], replicaSet: [1, 2, 3] -> [1, 2], partitionEpoch: 3 -> 4, leaderEpoch: 1 -> 2"
+BOTH = [
+    PartitionState(isr=(1, 2), replicas=(1, 2, 3), partition_epoch=3, leader_epoch=1),
+    PartitionState(isr=(1,), replicas=(1, 2), partition_epoch=4, leader_epoch=2),
+]
+"""The states before and after `ALTERED`."""
+
+OFFLINE = "(isr: [], replicaSet: [1, 2], partitionEpoch: 4, leaderEpoch: 2)"
+WITHOUT_LEADER = PartitionState(isr=(), replicas=(1, 2), partition_epoch=4, leader_epoch=2)
 UPDATED = PartitionState(leader=1, isr=(1, 2), partition_epoch=3)
 
 
@@ -91,6 +100,99 @@ UPDATED = PartitionState(leader=1, isr=(1, 2), partition_epoch=3)
                 ),
             ],
         ),
+        # 4.2 and later, in the forms of Partition.makeLeader and makeFollower
+        *(
+            (
+                f"{AT}[Broker id=1] Skipped the become-{role} state change for t-0 with topic id Some({ID}), partition"
+                " registration PartitionRegistration(replicas=[1, 2], directories=[AAAAAAAAAAAAAAAAAAAAAQ,"
+                " AAAAAAAAAAAAAAAAAAAAAA], isr=[1], removingReplicas=[], addingReplicas=[], elr=[2], lastKnownElr=[],"
+                f" leader=1, leaderRecoveryState=RECOVERED, leaderEpoch=3, partitionEpoch=7) and isNew=false {why}",
+                [
+                    PartitionState(
+                        replicas=(1, 2),
+                        isr=(1,),
+                        removing=(),
+                        adding=(),
+                        elr=(2,),
+                        last_known_elr=(),
+                        leader=1,
+                        is_recovering=False,
+                        leader_epoch=3,
+                        partition_epoch=7,
+                    )
+                ],
+            )
+            for role, why in (
+                (
+                    "leader",
+                    "since it is already the leader with leader epoch 3. Current high watermark 4, ISR [1], adding"
+                    " replicas [] and removing replicas [].",
+                ),
+                ("follower", "since the follower is already at a newer partition epoch 8."),
+            )
+        ),
+        # 4.3 and later, in the forms of ReplicationControlManager
+        (
+            f"{CONTROLLER}Replayed partition change PartitionChangeRecord(partitionId=0, topicId={ID}, isr=[2],"
+            " leader=2, replicas=null, removingReplicas=null, addingReplicas=null, leaderRecoveryState=1,"
+            " directories=null, eligibleLeaderReplicas=[], lastKnownElr=[]) for topic t. (isr: [] -> [2],"
+            " replicaSet: [1, 2] -> [1, 2], partitionEpoch: 5, leaderEpoch: 2) (ReplicationControlManager)",
+            [
+                PartitionState(isr=(), replicas=(1, 2), partition_epoch=4),
+                PartitionState(
+                    replicas=(1, 2),
+                    isr=(2,),
+                    elr=(),
+                    last_known_elr=(),
+                    leader=2,
+                    leader_epoch=2,
+                    partition_epoch=5,
+                    is_recovering=True,
+                ),
+            ],
+        ),
+        (
+            f"{CONTROLLER}Replayed partition assignment change PartitionChangeRecord(partitionId=0, topicId={ID},"
+            " isr=null, leader=-2, replicas=[1, 2, 3], removingReplicas=null, addingReplicas=[3],"
+            " leaderRecoveryState=-1, directories=[AAAAAAAAAAAAAAAAAAAAAA], eligibleLeaderReplicas=null,"
+            " lastKnownElr=null) for topic t. (isr: [1, 2] -> [1, 2], replicaSet: [1, 2] -> [1, 2, 3],"
+            " partitionEpoch: 1, leaderEpoch: 0)",
+            [
+                PartitionState(isr=(1, 2), replicas=(1, 2), partition_epoch=0),
+                PartitionState(replicas=(1, 2, 3), isr=(1, 2), adding=(3,), leader_epoch=0, partition_epoch=1),
+            ],
+        ),
+        (f"{CONTROLLER}Node 1 has altered ISR for t-0. {ALTERED}", BOTH),
+        (
+            f"{CONTROLLER}AlterPartition request from node 1 for t-0 completed the ongoing partition reassignment."
+            f" {ALTERED}",
+            BOTH,
+        ),
+        (
+            f"{CONTROLLER}AlterPartition request from node 1 for t-0 completed the ongoing partition reassignment and"
+            f" triggered a leadership change {ALTERED}. Returning NEW_LEADER_ELECTED.",
+            BOTH,
+        ),
+        (
+            f"{CONTROLLER}Rejecting AlterPartition request from node 1 for t-0 because it specified ineligible replicas"
+            " [3 (fenced)] in the new ISR. Proposed ISR was [BrokerState(brokerId=1, brokerEpoch=-1)] and current ISR"
+            " is [1, 2]. Current replica set is [1, 2, 3]. Current partitionEpoch is 4. Current leaderEpoch is 2.",
+            [PartitionState(isr=(1, 2), replicas=(1, 2, 3), partition_epoch=4, leader_epoch=2)],
+        ),
+        (f"{CONTROLLER}Triggering unclean leader election for offline partition t-0. {OFFLINE}", [WITHOUT_LEADER]),
+        (
+            f"{CONTROLLER}Cannot trigger unclean leader election for offline partition t-0: ELIGIBLE_LEADERS_NOT"
+            f"_AVAILABLE. {OFFLINE}",
+            [WITHOUT_LEADER],
+        ),
+        (
+            f"{CONTROLLER}Cannot trigger unclean leader election for offline partition t-0 because unclean leader"
+            f" election is disabled for this topic. {OFFLINE}",
+            [WITHOUT_LEADER],
+        ),
+        # the same lines before 4.3 have no epochs
+        (f"{CONTROLLER}Node 1 has altered ISR for t-0 to [1, 2].", []),
+        (f"{CONTROLLER}Triggering unclean leader election for offline partition t-0.", []),
         # before 3.3, there is no partition epoch in these lines; and requests are not states
         (f"{AT}[Broker id=2] Leader t-0 starts at leader epoch 1 from offset 4 with high watermark 4 ISR [2,3]", []),
         (f"{AT}[Partition t-0 broker=1] Shrinking ISR from 1,2 to 1. Leader: (highWatermark: 3, endOffset: 4).", []),
@@ -152,6 +254,33 @@ def test_what_a_line_leaves_out_is_as_before(capsys, tmp_path):
         (None, None, None, 8, [1, 2], None),
     ]
     assert [one["is_unclean"] for one in told.json["partitions"][0]["states"]] == [False, False, True, False, False]
+
+
+def replayed(differences: str, record: str) -> str:
+    return (
+        f"[12:00:00.000] {CONTROLLER}Replayed partition change PartitionChangeRecord(partitionId=0,"
+        f" topicId={spelled_id('t')}, {record}) for topic t. (isr: {differences})\n"
+    )
+
+
+def test_a_line_with_both_epochs_does_not_tell_the_leader_before(capsys, tmp_path):
+    path = tmp_path / "controller.log"
+    path.write_text(
+        replayed("[1, 2] -> [1], replicaSet: [1, 2] -> [1, 2], partitionEpoch: 1, leaderEpoch: 4", "isr=[1], leader=-2")
+        + replayed("[1] -> [2], replicaSet: [1, 2] -> [1, 2], partitionEpoch: 2, leaderEpoch: 5", "isr=[2], leader=2")
+        + f"{CONTROLLER}Node 2 has altered ISR for t-0. isr: [2] -> [1, 2], replicaSet: [1, 2] -> [1, 2],"
+        " partitionEpoch: 2 -> 3, leaderEpoch: 5 -> 5\n"
+        f"{CONTROLLER}Node 2 has altered ISR for t-0. isr: [3] -> [1, 2], replicaSet: [1, 2] -> [1, 2],"
+        " partitionEpoch: 2 -> 3, leaderEpoch: 5 -> 5\n"
+    )
+    told = metadata(capsys, path, "--json")
+    assert told.states == [
+        (None, None, None, 0, [1, 2], None),
+        (None, None, 4, 1, [1], None),
+        (None, 2, 5, 2, [2], None),
+        (None, None, 5, 3, [1, 2], None),
+    ]
+    assert told.json["contradictions"] == [f"t-0, partition epoch 2: ISR is 2 by {path}:2, 3 by {path}:4"]
 
 
 def test_lines_of_brokers_join_the_metadata_log(capsys, tmp_path):
