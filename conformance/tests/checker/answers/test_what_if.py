@@ -5,6 +5,7 @@ test_what_if_searched.py compares the same rules with searches.
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -195,6 +196,39 @@ def test_a_rolling_restart(ask):
             f"  Not now  broker 3: {WAITS}",
         ],
     )
+
+
+def test_a_rolling_restart_with_a_partition_without_a_leader(ask, tmp_path):
+    """Only broker 3 may lead, and is down: no broker has to wait, but the cluster is not fit for a rolling restart."""
+    line = "\tTopic: t\tPartition: 0\tLeader: none\tReplicas: 1,2,3\tIsr: 3\tElr: \tLastKnownElr: \n"
+    (tmp_path / "topics.txt").write_text(line, encoding="utf-8")
+    code, out, _ = ask("--roll")
+    assert (code, out.splitlines()[0]) == (
+        VIOLATED,
+        "All 3 brokers may restart, one at a time; 1 partition without a leader",
+    )
+    assert "  Beware   no leader: t-0; first bring up a broker that may lead" in out.splitlines()
+
+
+def test_the_answer_is_for_the_replicas_of_each_partition_as_it_is_now(ask, tmp_path):
+    """What the files say of a kind of topic (the fewest replicas, those after a reassignment) does not count here."""
+    fields = "Elr: \tLastKnownElr: "
+    (tmp_path / "topics.txt").write_text(
+        f"\tTopic: t\tPartition: 0\tLeader: 1\tReplicas: 1\tIsr: 1\t{fields}\n"
+        f"\tTopic: t\tPartition: 1\tLeader: 1\tReplicas: 1,2,3,4\tIsr: 1,2,3\t{fields}"
+        "\tAdding Replicas: 4\tRemoving Replicas: 3\n",
+        encoding="utf-8",
+    )
+    code, out, _ = ask("--lose", "broker:2", "--json")
+    answer = json.loads(out)
+    assert (code, [(each["in_sync"], each["effects"]) for each in answer["partitions"]]) == (
+        SAFE,
+        [([1], []), ([1, 3], [])],
+    )
+    assert answer["remarks"][-2:] == [
+        "partitions of t have 1 to 3 replicas",
+        "t-1 is being reassigned (Adding Replicas 4, Removing Replicas 3)",
+    ]
 
 
 @pytest.mark.parametrize(

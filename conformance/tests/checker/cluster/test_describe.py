@@ -190,6 +190,15 @@ def test_unmodelled_settings_are_named() -> None:
     assert {setting.why for setting in cluster.ignored} == {WhyIgnored.NOT_MODELLED}
 
 
+def test_the_offline_replicas_of_confluents_tool_are_read_over_but_not_its_observers() -> None:
+    """Confluent's kafka-topics has further columns; observers are replicas that do not join the ISR."""
+    line = partition(0, "1", "1,2,3")
+    assert read(line.replace("\n", "\tOffline: \n")).partitions == read(line).partitions
+    assert read(line.replace("\n", "\tOffline: 3\n")).partitions == read(line).partitions
+    with pytest.raises(PropertiesError, match=r"1\.txt:1: Offline '3\\tLiveObservers: 4' is not a list of broker ids"):
+        read(line.replace("\n", "\tOffline: 3\tLiveObservers: 4\n"))
+
+
 REASSIGNED = "the answer is for the replicas after it"
 
 
