@@ -445,7 +445,7 @@ def run(options: Options, opening: OpenSession) -> CommandResult:
     if events := asked(options.cluster):
         if len(events) > 1:
             raise UsageError(f"{events[1]} does not go with {events[0]}; give one of them")
-        for other in ("report", "compare"):
+        for other in ("report", "compare", "alerts"):
             if options.own.get(other):
                 raise UsageError(f"--{other} does not go with {events[0]}; leave one of them out")
         reading = _read(options, live)

@@ -35,6 +35,12 @@ _REASSIGNED = f"a reassignment under way is not modelled{_AFTER_IT}"
 
 _DESCRIBE = "add the output of kafka-topics --describe"
 
+COORDINATORS = {
+    "__consumer_offsets": "offsets that groups have committed",
+    "__transaction_state": "transactions that were reported as committed",
+}
+"""The topics of coordinators, on which clients of all topics depend, and what is lost with their records."""
+
 MOST_LISTED = 5
 """The most names in a message; further names are only counted."""
 
@@ -280,6 +286,9 @@ def _remarks(contents: Contents, topics: Mapping[str, Sequence[Partition]]) -> I
                 f"partitions of {printable(name)} have {counts[0]} to {counts[-1]} replicas"
                 f"{FOR_ONE_KIND}fewest ({fewest})"
             )
+    for (topic, number), partition in contents.partitions.items():
+        if topic not in topics and topic in COORDINATORS and number == 0 and len(partition.target) == 1:
+            yield f"{topic} has 1 replica: the loss of one broker loses {COORDINATORS[topic]}"
     every = [partition for partitions in topics.values() for partition in partitions]
     moving = [partition for partition in every if partition.reassigned]
     if len(moving) == 1:

@@ -251,6 +251,7 @@ def test_the_answer_is_for_the_replicas_of_each_partition_as_it_is_now(ask, tmp_
         (["--rack", "az2", "--roll"], "--rack az2: not a rack with its brokers; write it as --rack az1=1,2,3"),
         (["--roll", "--restart-all"], "--roll does not go with --restart-all; give one of them"),
         (["--lose", "broker:1", "--report", "r"], "--report does not go with --lose; leave one of them out"),
+        (["--roll", "--alerts", "a.yml"], "--alerts does not go with --roll; leave one of them out"),
     ],
 )
 def test_bad_input(ask, words, message):
