@@ -143,7 +143,9 @@ def forecasts_of(clusters: Iterable[Cluster], events: Sequence[Event]) -> Iterat
 def standing_of(partition: Partition) -> Standing:
     """Return a described partition as the controller records it."""
     isr, elr = frozenset(partition.isr), frozenset(partition.elr)
-    return Standing(partition.replicas, isr, partition.leader, elr, frozenset(partition.last_known_elr))
+    # While the ELR has brokers that are no replicas, the last known leader is not elected.
+    last_known = frozenset[int]() if partition.strangers else frozenset(partition.last_known_elr)
+    return Standing(partition.replicas, isr, partition.leader, elr, last_known)
 
 
 def _with_rules(clusters: Iterable[Cluster]) -> Iterator[tuple[Partition, Rules]]:

@@ -210,6 +210,15 @@ def test_a_rolling_restart_with_a_partition_without_a_leader(ask, tmp_path):
     assert "  Beware   no leader: t-0; first bring up a broker that may lead" in out.splitlines()
 
 
+@pytest.mark.parametrize(("elr", "until"), [("", " until broker 2 is up"), ("7", "")])
+def test_the_last_known_leader_is_not_awaited_if_the_elr_has_a_broker_that_is_no_replica(ask, tmp_path, elr, until):
+    line = f"\tTopic: t\tPartition: 0\tLeader: none\tReplicas: 1,2,3\tIsr: \tElr: {elr}\tLastKnownElr: 2\n"
+    (tmp_path / "topics.txt").write_text(line, encoding="utf-8")
+    _, out, _ = ask("--lose", "broker:1")
+    assert f"no reads, no writes (already now): partition 0 of 1: no leader{until}" in out.splitlines()[-1]
+    assert out.endswith(f"no leader{until}\n") or until
+
+
 def test_the_answer_is_for_the_replicas_of_each_partition_as_it_is_now(ask, tmp_path):
     """What the files say of a kind of topic (the fewest replicas, those after a reassignment) does not count here."""
     fields = "Elr: \tLastKnownElr: "
