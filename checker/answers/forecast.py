@@ -143,9 +143,8 @@ def forecasts_of(clusters: Iterable[Cluster], events: Sequence[Event]) -> Iterat
 def standing_of(partition: Partition) -> Standing:
     """Return a described partition as the controller records it."""
     isr, elr = frozenset(partition.isr), frozenset(partition.elr)
-    # While the ELR has brokers that are no replicas, the last known leader is not elected.
-    last_known = frozenset[int]() if partition.strangers else frozenset(partition.last_known_elr)
-    return Standing(partition.replicas, isr, partition.leader, elr, last_known)
+    last_known, strangers = frozenset(partition.last_known_elr), frozenset(partition.strangers)
+    return Standing(partition.replicas, isr, partition.leader, elr, last_known, strangers)
 
 
 def _with_rules(clusters: Iterable[Cluster]) -> Iterator[tuple[Partition, Rules]]:
@@ -220,6 +219,9 @@ def _why(forecast: Forecast) -> str:
             reasons.append("a replica that was not in sync is elected (unclean.leader.election.enable=true)")
         case Cause.UNFLUSHED:
             reasons.append(f"all in sync ({_ids(gone)}) lose what they have not flushed")
+        case Cause.BLOCKED:
+            strangers = f"brokers in the ELR that are no replicas ({_ids(after.strangers)})"
+            reasons.append(f"{strangers} keep the last known leader from being elected, except by hand")
     if after.leader is None:
         waits = f"until {_one_of(after.awaited)} up" if after.awaited else ""
         reasons.append(" ".join(filter(None, ["no leader", waits])))
