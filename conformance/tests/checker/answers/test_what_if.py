@@ -89,7 +89,7 @@ def test_one_more_loss():
 
 
 def test_strangers_in_the_elr_keep_the_last_known_leader_from_being_elected():
-    """After a reassignment from three replicas to one, 2 and 3 stay in the ELR (8.27)."""
+    """After a reassignment from three replicas to one, 2 and 3 stay in the ELR (8.28)."""
     alone = Standing((1,), ids(1), 1, strangers=ids(2, 3))
     rules = Rules(min_insync_replicas=1, controllers_minimum=1, has_elr=True)
     restarted = after(alone, Event(ids(1), Kind.RESTART), rules)
