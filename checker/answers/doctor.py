@@ -449,6 +449,8 @@ def run(options: Options, opening: OpenSession) -> CommandResult:
         for other in ("report", "compare", "alerts"):
             if options.own.get(other):
                 raise UsageError(f"--{other} does not go with {events[0]}; leave one of them out")
+        if live is not None and live.every is not None:
+            raise UsageError(f"{events[0]} goes with a single reading; leave out --watch and --metrics-port")
         reading = _read(options, live)
         return foretell(reading, options.cluster, details=options.output.details, strict=options.output.strict)
     budget = Budget(options.limits.seconds, 0, opening.began)

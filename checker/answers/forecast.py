@@ -28,7 +28,7 @@ from isrcheck.checker.answers.what_if import (
     rolling_restart,
 )
 from isrcheck.checker.cluster.cluster import Cluster, Reading
-from isrcheck.checker.cluster.contents import MOST_LISTED, Partition, listed
+from isrcheck.checker.cluster.contents import FOR_ONE_KIND, MOST_LISTED, Partition, listed
 from isrcheck.checker.cluster.property_files import printable, quoted
 from isrcheck.checker.command.options import ClusterOptions
 from isrcheck.checker.results.run import CommandResult
@@ -143,7 +143,8 @@ def forecasts_of(clusters: Iterable[Cluster], events: Sequence[Event]) -> Iterat
 def standing_of(partition: Partition) -> Standing:
     """Return a described partition as the controller records it."""
     isr, elr = frozenset(partition.isr), frozenset(partition.elr)
-    return Standing(partition.replicas, isr, partition.leader, elr, frozenset(partition.last_known_elr))
+    last_known, strangers = frozenset(partition.last_known_elr), frozenset(partition.strangers)
+    return Standing(partition.replicas, isr, partition.leader, elr, last_known, strangers)
 
 
 def _with_rules(clusters: Iterable[Cluster]) -> Iterator[tuple[Partition, Rules]]:
@@ -218,6 +219,9 @@ def _why(forecast: Forecast) -> str:
             reasons.append("a replica that was not in sync is elected (unclean.leader.election.enable=true)")
         case Cause.UNFLUSHED:
             reasons.append(f"all in sync ({_ids(gone)}) lose what they have not flushed")
+        case Cause.BLOCKED:
+            strangers = f"brokers in the ELR that are no replicas ({_ids(after.strangers)})"
+            reasons.append(f"{strangers} keep the last known leader from being elected, except by hand")
     if after.leader is None:
         waits = f"until {_one_of(after.awaited)} up" if after.awaited else ""
         reasons.append(" ".join(filter(None, ["no leader", waits])))
@@ -280,7 +284,7 @@ def _partition_row(forecast: Forecast) -> tuple[str, ...]:
 
 def _rows(reading: Reading, brokers: Brokers, *, by_rack: bool) -> Iterator[tuple[str, str]]:
     """Yield the labelled lines before those of the topics: what is missing in the files, and what is assumed."""
-    yield from (("Files", remark) for remark in reading.remarks)
+    yield from (("Files", remark) for remark in _remarks(reading))
     if by_rack and (unknown := brokers - reading.racks.keys()):
         yield "Racks", f"the rack of {_named(unknown)} is not known: not counted as in a rack (--rack NAME=ID,ID)"
     if len(reading.clusters) <= MOST_LISTED:
@@ -288,6 +292,12 @@ def _rows(reading: Reading, brokers: Brokers, *, by_rack: bool) -> Iterator[tupl
     else:
         yield "For", f"Kafka {reading.clusters[0].release}, topics with {len(reading.clusters)} kinds of settings"
     yield from (("Assumed", line) for line in dict.fromkeys(_assumed(reading.clusters)))
+
+
+def _remarks(reading: Reading) -> list[str]:
+    """Return the remarks on the files. Each partition is asked about with the replicas that it has now, also during a
+    reassignment, so what the remarks say of an answer for a kind of topic is left out."""
+    return [remark.partition(FOR_ONE_KIND)[0] for remark in reading.remarks]
 
 
 def _assumed(clusters: Iterable[Cluster]) -> Iterator[str]:
@@ -334,6 +344,9 @@ def _roll(reading: Reading, *, details: bool) -> CommandResult:
     headline = f"All {counted(len(brokers), 'broker')} may restart, one at a time"
     if restart.not_now:
         headline = f"{len(restart.not_now):,} of {counted(len(brokers), 'broker')} may not restart now"
+    leaderless = [partition.name for partition, _ in every if standing_of(partition).leader is None]
+    if leaderless:
+        headline += f"; {counted(len(leaderless), 'partition')} without a leader"
     rows = [("Order", ", ".join(map(str, restart.order)) or "none")]
     rows.append(("", "each restarts once all replicas of the one before it are in sync again"))
     never = {broker for broker, places in restart.not_now.items() if any(_needs_all(*every[place]) for place in places)}
@@ -344,6 +357,8 @@ def _roll(reading: Reading, *, details: bool) -> CommandResult:
         rows += [(label, f"broker {broker}: {reasons[0]}"), *(("", reason) for reason in reasons[1:])]
         if len(places) > len(reasons):
             rows.append(("", f"and {counted(len(places) - len(reasons), 'more partition')} (--details shows all)"))
+    if leaderless:
+        rows.append(("Beware", f"no leader: {listed(leaderless)}; first bring up a broker that may lead"))
     if not all(rules.acks_all for _, rules in every):
         rows.append(("Beware", "without acks=all, records can be lost when a broker hands over its leadership"))
     content = {
@@ -356,7 +371,7 @@ def _roll(reading: Reading, *, details: bool) -> CommandResult:
         **_of_files(reading),
     }
     lines = [headline, *table([*rows, *_rows(reading, brokers, by_rack=False)], "  ")]
-    return CommandResult("\n".join(lines), content, VIOLATED if restart.not_now else SAFE)
+    return CommandResult("\n".join(lines), content, VIOLATED if restart.not_now or leaderless else SAFE)
 
 
 def _needs_all(partition: Partition, rules: Rules) -> bool:
@@ -423,7 +438,7 @@ def foretell(reading: Reading, options: ClusterOptions, *, details: bool, strict
 
 
 def _of_files(reading: Reading) -> dict[str, Any]:
-    return {"assumed": list(dict.fromkeys(_assumed(reading.clusters))), "remarks": list(reading.remarks)}
+    return {"assumed": list(dict.fromkeys(_assumed(reading.clusters))), "remarks": _remarks(reading)}
 
 
 def _object(forecast: Forecast) -> dict[str, Any]:

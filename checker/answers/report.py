@@ -82,7 +82,9 @@ def _have(partitions: Sequence[Partition], state: str) -> str:
 def _who_can_lead(partitions: Sequence[Partition]) -> str:
     """Return what has to happen before partitions get a leader again; for several partitions, in general words."""
     if len(partitions) > 1:
-        return "a broker of their ISR or ELR is up"
+        if all(partition.isr or partition.elr for partition in partitions):
+            return "a broker of their ISR or ELR is up"
+        return "a broker of their ISR or ELR or, if both are empty, their last known leader is up"
     (partition,) = partitions
     if partition.isr:
         return f"a broker of its ISR ({_ids(partition.isr)}) is up"
@@ -146,6 +148,9 @@ def _without_protection(partitions: tuple[Partition, ...], least: int) -> Iterat
         of_controller = min(least, first.get(partition.topic, len(partition.replicas)))
         if of_controller < min(least, len(partition.replicas)):
             yield partition
+
+
+OFFSETS_REPLICAS = "offsets.topic.replication.factor"
 
 
 def coordinator_rows(cluster: Cluster, defects: Sequence[str]) -> Iterator[tuple[str, str]]:
@@ -354,6 +359,9 @@ def _beside_rows(answer: Answer) -> Iterator[tuple[str, str]]:
         assumed = "the searches assume that the coordinators' log (__transaction_state) loses nothing"
         only_copy = f"{transactions.only_copy} lets one broker have the only copy of what committed"
         yield "Transactions", f"{only_copy}: {assumed}"
+    given = {(ignored.key, ignored.value) for ignored in answer.cluster.ignored}
+    if Role.CONSUMER in answer.cluster.given_roles and (OFFSETS_REPLICAS, "1") in given:
+        yield "Groups", f"{OFFSETS_REPLICAS}=1 lets one broker have the only copy of what groups committed"
     yield from coordinator_rows(answer.cluster, answer.defects_of_partitions)
     yield from operator_rows(answer.case, answer.cluster)
     if answer.findings:

@@ -14,6 +14,8 @@ Out: the `Standing` after the event, and whether an acknowledged record can be l
    join the ELR, and brokers of the ELR can be elected once the ISR is empty. If the ISR is large enough, the ELR
    becomes empty (maybePopulateTargetElr). A broker that comes back after an unclean end leaves ISR and ELR
    (handleUncleanBrokerShutdown); the last known leader is elected if both are empty (canElectLastKnownLeader).
+   Brokers that a reassignment removed from the replicas can stay in the ELR (maybePopulateTargetElr does not intersect
+   it with the replicas): they cannot lead, and keep the last known leader from being elected.
 5. With unclean.leader.election.enable=true, any replica is elected if no broker of the ISR or ELR is up; the new leader
    is then the whole ISR (PartitionChangeBuilder.tryElection).
 6. A write with acks=all needs an ISR of min.insync.replicas members (Partition.appendRecordsToLeader), any other write
@@ -62,6 +64,8 @@ class Cause(Enum):
     """A replica is elected that need not have the record (rule 5)."""
     UNFLUSHED = auto()
     """All brokers lose power that surely have the record (rule 9)."""
+    BLOCKED = auto()
+    """The last known leader has the record, but strangers in the ELR keep it from being elected (rule 4)."""
 
 
 class Effect(Enum):
@@ -108,6 +112,8 @@ class Standing:
     elr: Brokers = NOBODY
     last_known: Brokers = NOBODY
     """With ELR, the last known leader while nobody leads."""
+    strangers: Brokers = NOBODY
+    """Brokers in Kafka's ELR that are not replicas, and so cannot lead; they are not in `elr`."""
     gone: Brokers = NOBODY
     """The brokers that are down because of an event."""
     cause: Cause | None = None
@@ -122,7 +128,8 @@ class Standing:
     def awaited(self) -> Brokers:
         """If nobody leads, the brokers that are not gone and may be elected when they are up: those of ISR and ELR; if
         both are empty, the last known leader."""
-        return NOBODY if self.leader is not None else ((self.isr | self.elr) or self.last_known) - self.gone
+        last_known = NOBODY if self.strangers else self.last_known
+        return NOBODY if self.leader is not None else ((self.isr | self.elr) or last_known) - self.gone
 
     def effects(self, rules: Rules) -> frozenset[Effect]:
         """What is the matter with the partition (rules 6 and 7)."""
@@ -159,9 +166,10 @@ def after(standing: Standing, event: Event, rules: Rules) -> Standing:
         # The brokers that may lead are down: they can be lost, but a loss of power changes nothing in their logs.
         cause = _cause_without_leader(standing, gone, rules) if event.kind is Kind.LOST else unclean
         return replace(standing, gone=gone, cause=standing.cause or cause)
-    elr = NOBODY
+    elr = strangers = NOBODY
     if rules.has_elr and len(staying) < rules.controllers_minimum:
-        elr = (standing.elr | standing.isr) - staying
+        elr, strangers = (standing.elr | standing.isr) - staying, standing.strangers
+    standing = replace(standing, strangers=strangers)
     if staying:
         leader = standing.leader if standing.leader in staying else _first(standing, staying)
         cause = standing.cause or (_of_leader(rules) if leader != standing.leader else None)
@@ -182,6 +190,8 @@ def _cause_of_whole_isr(standing: Standing, event: Event, eligible: Brokers, rul
         return Cause.PERHAPS_UNCLEAN if eligible else Cause.NOBODY_LEFT
     if event.kind is Kind.POWER and not rules.flushes_every_message:
         return Cause.UNFLUSHED
+    if standing.strangers:
+        return Cause.BLOCKED
     # Another broker may lead before the old leader is back, also one that is elected while it is down.
     is_leader_elected_again = len(standing.isr) == 1 and not eligible
     return None if is_leader_elected_again else _of_leader(rules)
@@ -189,9 +199,11 @@ def _cause_of_whole_isr(standing: Standing, event: Event, eligible: Brokers, rul
 
 def _cause_without_leader(standing: Standing, gone: Brokers, rules: Rules) -> Cause | None:
     """Why a record can be lost if further brokers go for good while nobody leads."""
-    if not standing.awaited:
+    # A last known leader that strangers block has the records, too: it can be elected by hand.
+    holders = standing.awaited or standing.last_known - standing.gone
+    if not holders:
         return None
-    if not standing.awaited - gone:
+    if not holders - gone:
         return Cause.NOBODY_LEFT
     # Brokers that come back after an unclean end leave the ELR, and the others in it keep the last known leader from
     # being elected; without them, the last known leader is needed (rule 4).
@@ -214,7 +226,7 @@ def after_all(standing: Standing, events: Iterable[Event], rules: Rules) -> Stan
 
 def one_loss_away(standing: Standing, rules: Rules) -> frozenset[Effect]:
     """Return the effects that the loss of one more broker, whichever it is, can add."""
-    brokers: Iterable[int] = standing.awaited
+    brokers: Iterable[int] = standing.awaited or standing.last_known - standing.gone
     if standing.leader is not None:  # it makes no difference which of its followers is lost
         brokers = [standing.leader, *sorted(standing.in_sync - {standing.leader})[:1]]
     lost = (after(standing, Event(frozenset({broker})), rules) for broker in brokers)

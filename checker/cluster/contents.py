@@ -28,10 +28,18 @@ ADDING, REMOVING = "Adding Replicas", "Removing Replicas"
 FIRST_WITH_ELR_FIELDS = "3.8"
 """The first release whose kafka-topics prints Elr and LastKnownElr, and whose KRaft brokers supply their values."""
 
-_AFTER_IT = "the answer is for the replicas after it"
-_REASSIGNED = f"a reassignment under way is not modelled: {_AFTER_IT}"
+FOR_ONE_KIND = ": the answer is for the "
+"""What a remark says of the answer about settings begins so. It does not hold for answers about each partition."""
+_AFTER_IT = f"{FOR_ONE_KIND}replicas after it"
+_REASSIGNED = f"a reassignment under way is not modelled{_AFTER_IT}"
 
 _DESCRIBE = "add the output of kafka-topics --describe"
+
+COORDINATORS = {
+    "__consumer_offsets": "offsets that groups have committed",
+    "__transaction_state": "transactions that were reported as committed",
+}
+"""The topics of coordinators, on which clients of all topics depend, and what is lost with their records."""
 
 MOST_LISTED = 5
 """The most names in a message; further names are only counted."""
@@ -290,9 +298,12 @@ def _remarks(contents: Contents, topics: Mapping[str, Sequence[Partition]]) -> I
         if len(counts) > 1:
             fewest = listed([partition.name for partition in partitions if len(partition.target) == counts[0]])
             yield (
-                f"partitions of {printable(name)} have {counts[0]} to {counts[-1]} replicas:"
-                f" the answer is for the fewest ({fewest})"
+                f"partitions of {printable(name)} have {counts[0]} to {counts[-1]} replicas"
+                f"{FOR_ONE_KIND}fewest ({fewest})"
             )
+    for (topic, number), partition in contents.partitions.items():
+        if topic not in topics and topic in COORDINATORS and number == 0 and len(partition.target) == 1:
+            yield f"{topic} has 1 replica: the loss of one broker loses {COORDINATORS[topic]}"
     every = [partition for partitions in topics.values() for partition in partitions]
     moving = [partition for partition in every if partition.reassigned]
     if len(moving) == 1:
@@ -300,12 +311,12 @@ def _remarks(contents: Contents, topics: Mapping[str, Sequence[Partition]]) -> I
         fields = ", ".join(f"{label} {value}" for label, value in only.reassigned.items())
         added = f", {len(only.adding)} of them not yet in place" if only.adding else ""
         yield (
-            f"{printable(only.name)} is being reassigned ({fields}): {_AFTER_IT}, {len(only.target)};"
+            f"{printable(only.name)} is being reassigned ({fields}){_AFTER_IT}, {len(only.target)};"
             f" it has {len(only.replicas)} now{added}"
         )
     elif moving:
         names = listed([partition.name for partition in moving])
-        yield f"{len(moving):,} partitions are being reassigned ({names}): {_AFTER_IT}"
+        yield f"{len(moving):,} partitions are being reassigned ({names}){_AFTER_IT}"
     if strange := [partition for partition in every if partition.strangers]:
         ids = ", ".join(map(str, strange[0].strangers))
         others = f" (the same in {len(strange) - 1:,} more)" if len(strange) > 1 else ""

@@ -219,8 +219,9 @@ def live_request_of(options: Options) -> LiveRequest | None:
         refuse_existing(save, force=own["force"], option="--save")
     every = own["watch"] or (None if own["metrics_port"] is None else SECONDS_BETWEEN_READINGS)
     if every is not None:
-        given = {"--save": save, "--alerts": own["alerts"], "--report": own.get("report")}
-        for option, value in (given | {"--details": options.output.details}).items():
+        single = {"--save": save, "--alerts": own["alerts"], "--report": own.get("report")}
+        single["--details"] = options.output.details
+        for option, value in single.items():
             if value:
                 raise UsageError(f"{option} goes with a single reading; leave out {option}, --watch and --metrics-port")
     return LiveRequest(

@@ -141,9 +141,19 @@ def advice(ranking: Ranking) -> Iterator[str]:
                     f"{candidate.broker} was in the {group}, yet lacks {count(lost, 'committed record')}: did its disk"
                     " lose them? Kafka may elect it when it starts: keep it down until another broker leads"
                 )
+            elif candidate.was_longer is not None:
+                yield (
+                    f"{candidate.broker} was in the {group}, yet its log ends at {candidate.log.end} and once reached"
+                    f" {candidate.was_longer}: its disk lost records, perhaps committed ones. Kafka may elect it when"
+                    " it starts: keep it down until another broker leads"
+                )
             else:
                 is_clean = True
-                yield f"start {candidate.broker}: it was in the {group}, so Kafka elects it and loses nothing committed"
+                unless = ", unless its disk lost what others have" if candidate.losses else ""
+                yield (
+                    f"start {candidate.broker}: it was in the {group}, so Kafka elects it and loses nothing"
+                    f" committed{unless}"
+                )
     for broker in membership.complete:
         if broker not in present:
             yield (

@@ -127,6 +127,12 @@ class Candidate:
         """The name of the broker."""
         return self.log.broker
 
+    @property
+    def was_longer(self) -> int | None:
+        """The offset up to which the log reached once, by its checkpoints, if it ends before; None otherwise."""
+        reached = reached_once(self.log)
+        return reached if self.log.is_whole and self.log.end < reached else None
+
     def lost(self, standing: Standing) -> int:
         """The number of lost records of a standing."""
         return sum(piece.count for piece in self.losses if piece.standing == standing)
@@ -142,6 +148,12 @@ class Ranking:
     """What is known of replicas, ISR, ELR and last known leader."""
     has_list: bool
     """Whether a list of acknowledged records was given."""
+
+
+def reached_once(log: CopyLog) -> int:
+    """The largest offset that a log reached by its checkpoints. A truncation lowers them, so a log that ends before has
+    lost records with its disk."""
+    return max(log.copy.high_watermark or 0, log.copy.recovery_point or 0)
 
 
 def rank(logs: Sequence[CopyLog], membership: Membership, acked: Sequence[Whereabouts] | None = None) -> Ranking:
@@ -214,7 +226,7 @@ def _pieces(logs: Sequence[CopyLog], membership: Membership) -> list[Piece]:
 def _has(log: CopyLog, pieces: Iterable[Piece]) -> bool:
     """Whether a log has all these records, except those that it has deleted, and was read to its end."""
     has_all = all(log.broker in piece.holders or piece.last < log.start for piece in pieces)
-    return log.is_whole and log.end >= (log.copy.high_watermark or 0) and has_all
+    return log.is_whole and log.end >= reached_once(log) and has_all
 
 
 def _spans(log: CopyLog) -> list[EpochRun]:

@@ -37,7 +37,7 @@ NO_LEADER = ("none", "-1")
 
 _LABELS = """
     TopicId Topic PartitionCount ReplicationFactor Configs MarkedForDeletion
-    Partition Leader Replicas Isr Adding_Replicas Removing_Replicas Elr LastKnownElr
+    Partition Leader Replicas Isr Adding_Replicas Removing_Replicas Elr LastKnownElr Offline
 """
 _NAMES = frozenset(label.replace("_", " ") for label in _LABELS.split())
 _LABEL = re.compile(rf"(?:^|(?<=\s))({'|'.join(_NAMES)}):")
@@ -197,6 +197,8 @@ class Reader:
         adding, removing = (self._brokers(labels, label) if labels.get(label) else () for label in (ADDING, REMOVING))
         self._refuse_strangers(adding, replicas, ADDING)
         self._refuse_strangers(removing, replicas, REMOVING)
+        if "Offline" in labels:  # printed by Confluent's kafka-topics; a further column, as of observers, is refused
+            self._brokers(labels, "Offline")
         new = Partition(topic, number, leader, replicas, isr, self._place, elr, last_known, adding, removing, strangers)
         if not new.target:
             raise self._error(f"every replica of {topic}-{number} is in {REMOVING}")

@@ -255,8 +255,9 @@ class Connection:
         return bytes(data)
 
     def _late(self, api: Api) -> NoAnswerError:
+        check = "check the port, or " if api is Api.API_VERSIONS else ""  # a port of another protocol may say nothing
         return NoAnswerError(
-            f"{self.address}: no answer to {api.title} within {self.timeout:g} s; give a longer --timeout"
+            f"{self.address}: no answer to {api.title} within {self.timeout:g} s; {check}give a longer --timeout"
         )
 
     def _ended(self, api: Api, error: OSError | None = None) -> ConnectError | NoAnswerError:
@@ -288,6 +289,8 @@ class Connection:
         if not self.has(Api.SASL_HANDSHAKE) or not self.has(Api.SASL_AUTHENTICATE):
             raise ConnectError(f"{where}: a broker before 1.0, whose form of SASL is not supported; upgrade it")
         offer = self.ask(Api.SASL_HANDSHAKE, mechanism=login.mechanism)
+        if offer.error_code == ErrorCode.illegal_sasl_state:
+            raise ConnectError(f"{where}: this port asks for no user; correct the port, or security.protocol in {file}")
         if offer.error_code:
             offered = ", ".join(offer.mechanisms) or "none"
             raise ConnectError(f"{where} has no sasl.mechanism {login.mechanism} ({offered}); correct {file}")

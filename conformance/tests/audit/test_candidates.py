@@ -99,16 +99,32 @@ def test_the_audit_stays_as_it_is(capsys, incident):
     assert "election" not in audit(capsys, *incident, "--json").json["partitions"][0]
 
 
+def test_a_member_of_the_isr_whose_log_was_longer_once_is_no_clean_leader(ask, tmp_path, monkeypatch):
+    """No high watermark tells that records are committed, but broker 2's recovery point tells that it had them."""
+    monkeypatch.chdir(tmp_path)
+    broker(tmp_path / "broker1", batches(0, 0, 0, 0), high_watermark=None)
+    broker(tmp_path / "broker2", batches(0, 0), high_watermark=None, recovery_point=4)
+    lines, _ = ask("broker1", "broker2", "--isr", "broker2", "--replicas", "broker1,broker2")
+    assert told(lines, "advice") == [
+        "advice: broker2 was in the ISR, yet its log ends at 2 and once reached 4: its disk lost records, perhaps"
+        " committed ones. Kafka may elect it when it starts: keep it down until another broker leads",
+        elect("broker1"),
+    ]
+    assert f"  offsets 2 to 3 of epoch 0, on broker1: {PERHAPS}" in lines
+
+
 def test_a_member_of_the_isr_leads_cleanly(ask, incident):
     lines, code = ask(*incident, "--isr", "broker2", "--replicas", "broker1,broker2,broker3")
     assert told(lines, "advice") == [
-        "advice: start broker2: it was in the ISR, so Kafka elects it and loses nothing committed"
+        "advice: start broker2: it was in the ISR, so Kafka elects it and loses nothing committed, unless its disk lost"
+        " what others have"
     ]
     assert told(lines, "not known") == [f"{LAG}--acked tells it"]
     assert code == DONE
     lines, _ = ask(*incident, "--elr", "broker1", "--replicas", "broker1,broker2,broker3")
     assert told(lines, "advice") == [
-        "advice: start broker1: it was in the ELR, so Kafka elects it and loses nothing committed"
+        "advice: start broker1: it was in the ELR, so Kafka elects it and loses nothing committed, unless its disk lost"
+        " what others have"
     ]
     assert f"  offset 4 of epoch 2, on broker2: {UNCOMMITTED}" in lines
     assert told(lines, "not known") == []

@@ -325,6 +325,11 @@ WITHOUT_LEADER = describe("a", 1, leader="none", isr="")
               files={"topics": WITHOUT_LEADER.replace("Elr: \tLastKnownElr: ", elr)},
               Now=[f"a-0 has no leader: nothing can be written or read until {until}"])
           for elr, until in ELRS),
+        row("--describe topics --kafka-version 4.1", code=ANY,
+            files={"topics": WITHOUT_LEADER.replace("LastKnownElr: ", "LastKnownElr: 2")
+                   + describe("b", 1, leader="none", isr="").replace("Elr: \t", "Elr: 3\t")},
+            Now=["2 partitions have no leader (a-0, b-0): nothing can be written or read until a broker of their ISR or"
+                 " ELR or, if both are empty, their last known leader is up"]),
         row("doctor topics t --kafka-version 3.9", first=CAN_LOSE,
             files={"topics": describe("a", 2), "t": "acks=1\nlinger.ms=1\n"},
             For=["topic a, Kafka 3.9, 3 replicas, min.insync.replicas=1, acks=1"]),

@@ -105,6 +105,19 @@ def rows(found: Answer, *exposures: Exposure) -> list[str]:
     return [line.strip() for line in lines if "__" in line]
 
 
+def test_one_copy_of_the_offsets_of_groups_is_told_to_those_who_have_a_consumer() -> None:
+    one, consumer = "offsets.topic.replication.factor=1\n", "isolation.level=read_committed\n"
+    says = "offsets.topic.replication.factor=1 lets one broker have the only copy of what groups committed"
+    for files, expected in (
+        ({"broker": one, "consumer": consumer}, [["Groups", says]]),
+        ({"broker": one}, []),
+        ({"broker": one.replace("1", "3"), "consumer": consumer}, []),
+    ):
+        found = answer(producer="acks=all\n", **files)
+        lines = answer_lines(found, now_of([found.cluster]), details=False)
+        assert [line.split(maxsplit=1) for line in lines if "Groups" in line] == expected
+
+
 def test_defects_that_lose_records_are_told_of_coordinators_topics() -> None:
     finding = replace(without_search(Word.VIOLATED, ""), property_name="acked_not_lost")
     lost = Exposure(named("missed_demotion"), finding, is_of_disks=False)

@@ -192,6 +192,14 @@ def test_a_saved_file_gives_the_same_answer(tmp_path: Path, capsys: pytest.Captu
             ["--bootstrap-server", "b:1", "--watch", "1", "--alerts", "a.yml"],
             "--alerts goes with a single reading; leave out --alerts, --watch and --metrics-port",
         ),
+        (
+            ["--bootstrap-server", "b:1", "--metrics-port", "9404", "--alerts", "a.yml"],
+            "--alerts goes with a single reading; leave out --alerts, --watch and --metrics-port",
+        ),
+        (
+            ["--bootstrap-server", "b:1", "--watch", "1", "--roll"],
+            "--roll goes with a single reading; leave out --watch and --metrics-port",
+        ),
         (["--bootstrap-server", "b:1", "--metrics-port", "0"], "--metrics-port 127.0.0.1:0: not HOST:PORT; write it"),
         (["--bootstrap-server", "b:1", "--watch", "0"], "--watch 0: not a time; give a number of seconds above 0"),
     ],

@@ -5,6 +5,8 @@ test_what_if_searched.py compares the same rules with searches.
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,6 +20,7 @@ from isrcheck.checker.answers.what_if import (
     Kind,
     Rules,
     Standing,
+    after,
     after_all,
     one_loss_away,
     rolling_restart,
@@ -83,6 +86,22 @@ def test_one_more_loss():
     assert one_loss_away(partition(1, 2, 3, isr="1"), MIN_2) == {Effect.LOSS, Effect.NO_READS}
     assert one_loss_away(Standing((1, 2), ids(1), None), MIN_2) == {Effect.LOSS}
     assert one_loss_away(partition(1, 2), ACKS_1) == {Effect.LOSS}
+
+
+def test_strangers_in_the_elr_keep_the_last_known_leader_from_being_elected():
+    """After a reassignment from three replicas to one, 2 and 3 stay in the ELR (8.28)."""
+    alone = Standing((1,), ids(1), 1, strangers=ids(2, 3))
+    rules = Rules(min_insync_replicas=1, controllers_minimum=1, has_elr=True)
+    restarted = after(alone, Event(ids(1), Kind.RESTART), rules)
+    assert (restarted.cause, restarted.leader, restarted.awaited) == (Cause.BLOCKED, None, set())
+    assert after(replace(alone, strangers=ids()), Event(ids(1), Kind.RESTART), rules).cause is None
+    leaderless = Standing((1, 4), ids(), None, last_known=ids(1), strangers=ids(2, 3))
+    assert after(leaderless, Event(ids(1)), rules).cause is Cause.NOBODY_LEFT
+    assert after(leaderless, Event(ids(4)), rules).cause is None
+    assert one_loss_away(leaderless, rules) == {Effect.LOSS}
+    # An ISR that is large enough empties the ELR.
+    enough = after(replace(partition(1, 2, 3), strangers=ids(9)), Event(ids(3)), ELR)
+    assert after(enough, Event(ids(1, 2), Kind.RESTART), ELR).strangers == set()
 
 
 def test_a_lagging_broker_restarts_first_and_frees_others():
@@ -197,6 +216,50 @@ def test_a_rolling_restart(ask):
     )
 
 
+def test_a_rolling_restart_with_a_partition_without_a_leader(ask, tmp_path):
+    """Only broker 3 may lead, and is down: no broker has to wait, but the cluster is not fit for a rolling restart."""
+    line = "\tTopic: t\tPartition: 0\tLeader: none\tReplicas: 1,2,3\tIsr: 3\tElr: \tLastKnownElr: \n"
+    (tmp_path / "topics.txt").write_text(line, encoding="utf-8")
+    code, out, _ = ask("--roll")
+    assert (code, out.splitlines()[0]) == (
+        VIOLATED,
+        "All 3 brokers may restart, one at a time; 1 partition without a leader",
+    )
+    assert "  Beware   no leader: t-0; first bring up a broker that may lead" in out.splitlines()
+
+
+@pytest.mark.parametrize(("elr", "until"), [("", " until broker 2 is up"), ("7", "")])
+def test_the_last_known_leader_is_not_awaited_if_the_elr_has_a_broker_that_is_no_replica(ask, tmp_path, elr, until):
+    line = f"\tTopic: t\tPartition: 0\tLeader: none\tReplicas: 1,2,3\tIsr: \tElr: {elr}\tLastKnownElr: 2\n"
+    (tmp_path / "topics.txt").write_text(line, encoding="utf-8")
+    _, out, _ = ask("--lose", "broker:1")
+    assert out.splitlines()[-1] == (
+        f"  t  no reads, no writes (already now): partition 0 of 1: no leader{until};"
+        " one more loss away from lost records: 1 of 1 partitions"
+    )
+
+
+def test_the_answer_is_for_the_replicas_of_each_partition_as_it_is_now(ask, tmp_path):
+    """What the files say of a kind of topic (the fewest replicas, those after a reassignment) does not count here."""
+    fields = "Elr: \tLastKnownElr: "
+    (tmp_path / "topics.txt").write_text(
+        f"\tTopic: t\tPartition: 0\tLeader: 1\tReplicas: 1\tIsr: 1\t{fields}\n"
+        f"\tTopic: t\tPartition: 1\tLeader: 1\tReplicas: 1,2,3,4\tIsr: 1,2,3\t{fields}"
+        "\tAdding Replicas: 4\tRemoving Replicas: 3\n",
+        encoding="utf-8",
+    )
+    code, out, _ = ask("--lose", "broker:2", "--json")
+    answer = json.loads(out)
+    assert (code, [(each["in_sync"], each["effects"]) for each in answer["partitions"]]) == (
+        SAFE,
+        [([1], []), ([1, 3], [])],
+    )
+    assert answer["remarks"][-2:] == [
+        "partitions of t have 1 to 3 replicas",
+        "t-1 is being reassigned (Adding Replicas 4, Removing Replicas 3)",
+    ]
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -217,6 +280,7 @@ def test_a_rolling_restart(ask):
         (["--rack", "az2", "--roll"], "--rack az2: not a rack with its brokers; write it as --rack az1=1,2,3"),
         (["--roll", "--restart-all"], "--roll does not go with --restart-all; give one of them"),
         (["--lose", "broker:1", "--report", "r"], "--report does not go with --lose; leave one of them out"),
+        (["--roll", "--alerts", "a.yml"], "--alerts does not go with --roll; leave one of them out"),
     ],
 )
 def test_bad_input(ask, words, message):

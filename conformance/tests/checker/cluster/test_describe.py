@@ -190,6 +190,25 @@ def test_unmodelled_settings_are_named() -> None:
     assert {setting.why for setting in cluster.ignored} == {WhyIgnored.NOT_MODELLED}
 
 
+def test_a_coordinators_topic_with_one_replica_is_told_if_the_answer_is_for_another_topic() -> None:
+    """Clients of all topics depend on it; if the answer is for every topic, it has an answer of its own."""
+    offsets = partition(0, "1", "1", topic="__consumer_offsets", replicas="1")
+    log = partition(0, "1", "1,2", topic="__transaction_state", replicas="1,2")
+    text = partition(0, "1", "1,2,3") + offsets + log
+    says = "__consumer_offsets has 1 replica: the loss of one broker loses offsets that groups have committed"
+    assert [remark for remark in read_all(text, topic="t").remarks if "__" in remark][-1:] == [says]
+    assert says not in read_all(text).remarks
+
+
+def test_the_offline_replicas_of_confluents_tool_are_read_over_but_not_its_observers() -> None:
+    """Confluent's kafka-topics has further columns; observers are replicas that do not join the ISR."""
+    line = partition(0, "1", "1,2,3")
+    assert read(line.replace("\n", "\tOffline: \n")).partitions == read(line).partitions
+    assert read(line.replace("\n", "\tOffline: 3\n")).partitions == read(line).partitions
+    with pytest.raises(PropertiesError, match=r"1\.txt:1: Offline '3\\tLiveObservers: 4' is not a list of broker ids"):
+        read(line.replace("\n", "\tOffline: 3\tLiveObservers: 4\n"))
+
+
 REASSIGNED = "the answer is for the replicas after it"
 
 

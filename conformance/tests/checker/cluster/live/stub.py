@@ -467,7 +467,8 @@ class _Login:
         self.second = ""
 
     def answer(self, api: Api, make: Maker, body: Any) -> Any:
-        assert self.cluster.user is not None
+        if self.cluster.user is None:  # as KafkaApis.handleSaslHandshakeRequest
+            return make("SaslHandshakeResponse", error_code=ErrorCode.illegal_sasl_state, mechanisms=())
         mechanism, user, password = self.cluster.user
         if api is Api.SASL_HANDSHAKE:
             error = ErrorCode.none if body.mechanism == mechanism else ErrorCode.unsupported_sasl_mechanism

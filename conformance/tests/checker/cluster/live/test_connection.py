@@ -72,6 +72,15 @@ def test_a_wrong_password(tmp_path: Path) -> None:
             )
 
 
+def test_a_user_at_a_port_that_asks_for_none(tmp_path: Path) -> None:
+    text = "security.protocol=SASL_PLAINTEXT\nsasl.mechanism=PLAIN\n" + jaas("a", "b")
+    with served(StubCluster()) as cluster:
+        file = client(tmp_path, text)
+        assert problem(cluster.address, file) == (
+            f"{cluster.address}: this port asks for no user; correct the port, or security.protocol in {file}"
+        )
+
+
 def test_a_mechanism_that_the_broker_does_not_have(tmp_path: Path) -> None:
     text = "security.protocol=SASL_PLAINTEXT\nsasl.mechanism=PLAIN\n" + jaas("a", "b")
     with served(StubCluster(user=SCRAM)) as cluster:
@@ -194,7 +203,7 @@ def test_a_port_that_says_nothing() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = f"127.0.0.1:{silent.getsockname()[1]}"
         assert problem(address, timeout=0.1) == (
-            f"{address}: no answer to ApiVersions within 0.1 s; give a longer --timeout"
+            f"{address}: no answer to ApiVersions within 0.1 s; check the port, or give a longer --timeout"
         )
 
 
