@@ -17,7 +17,7 @@ MOST_PIECES = 10
 
 WHY = {
     Standing.COMMITTED: "below the high watermark of a broker that has them",
-    Standing.PERHAPS: "above the high watermark on the disk of every broker that has them",
+    Standing.PERHAPS: "no broker that has them has a high watermark above them on its disk",
     Standing.REPLACED: "a later leader began without them: acknowledged only if its election was unclean",
     Standing.UNCOMMITTED: "a broker of the ISR or ELR lacks them",
 }

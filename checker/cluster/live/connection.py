@@ -287,7 +287,10 @@ class Connection:
             return
         where, file = self.address, self.security.source
         if not self.has(Api.SASL_HANDSHAKE) or not self.has(Api.SASL_AUTHENTICATE):
-            raise ConnectError(f"{where}: a broker before 1.0, whose form of SASL is not supported; upgrade it")
+            raise ConnectError(
+                f"{where} does not answer SaslHandshake and SaslAuthenticate, as brokers since 1.0 do where they ask"
+                f" for a user; correct the port, or security.protocol in {file}"
+            )
         offer = self.ask(Api.SASL_HANDSHAKE, mechanism=login.mechanism)
         if offer.error_code == ErrorCode.illegal_sasl_state:
             raise ConnectError(f"{where}: this port asks for no user; correct the port, or security.protocol in {file}")

@@ -35,7 +35,7 @@ def ask(capsys):
 
 REPLACED = "replaced: a later leader began without them: acknowledged only if its election was unclean"
 COMMITTED = "committed: below the high watermark of a broker that has them"
-PERHAPS = "perhaps acknowledged: above the high watermark on the disk of every broker that has them"
+PERHAPS = "perhaps acknowledged: no broker that has them has a high watermark above them on its disk"
 UNCOMMITTED = "not committed: a broker of the ISR or ELR lacks them"
 WAIT = "  committed or perhaps acknowledged: if it can come back, wait for "
 OTHERS = "not known: whether the partition has other replicas, and what they have; --replicas names them"
@@ -238,7 +238,8 @@ def test_the_metadata_log_may_be_in_a_log_folder(ask, incident, tmp_path):
 def test_the_isr_of_the_metadata_log_counts_in_the_audit(ask, incident, tmp_path):
     lines, code = ask(*incident, "--metadata", log_of(tmp_path, isr=(2,)))
     assert told(lines, "advice") == [
-        "advice: start broker2: it was in the ISR, so Kafka elects it and loses nothing committed"
+        "advice: start broker2: it was in the ISR, so Kafka elects it and loses nothing committed, unless its disk lost"
+        " what others have"
     ]
     assert code == DONE
 
