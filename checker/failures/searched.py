@@ -8,17 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.results.run import Run
 from isrcheck.checker.results.terminal import counted
 from isrcheck.checker.results.verdict import Verdict, Word
-from isrcheck.checker.running.session import SearchSession
-from isrcheck.checker.running.trace_writer import TraceWriter
 from isrcheck.models.kafka.failures.catalogue import Change, Failure, History
 from isrcheck.models.language.declarations import WHOLE
-from isrcheck.traces.explaining.cause import rarity
 from isrcheck.traces.format.trace import Trace
+
+if TYPE_CHECKING:
+    from isrcheck.checker.running.session import SearchSession
+    from isrcheck.checker.running.trace_writer import TraceWriter
 
 
 @dataclass(frozen=True)
@@ -102,6 +104,9 @@ class Searched:
 
 def search(failure: Failure, session: SearchSession, limits: Limits, traces: TraceWriter) -> Searched:
     """Search for a failure, write its trace, and search again with each of its changes. Raises KeyboardInterrupt."""
+    from isrcheck.checker.running.trace_writer import TraceWriter  # here, for readers of recorded answers do not search
+    from isrcheck.traces.explaining.cause import rarity
+
     history = failure.history
     if history is None:
         return Searched(failure)
