@@ -37,8 +37,6 @@ from isrcheck.checker.answers.report import answer_lines, as_object, now_of, tab
 from isrcheck.checker.cluster.cluster import Cluster, Reading
 from isrcheck.checker.cluster.contents import Contents
 from isrcheck.checker.cluster.formats.registry import read_clusters, read_files
-from isrcheck.checker.cluster.live.known import add_snapshot
-from isrcheck.checker.cluster.live.snapshot import save
 from isrcheck.checker.cluster.racks import merged
 from isrcheck.checker.cluster.releases import Role, Version
 from isrcheck.checker.command.forms import LiveRequest, live_request_of
@@ -571,9 +569,11 @@ def _comparison(options: Options, upgrade: Upgrade, asking: Asking) -> CommandRe
 def _asked(live: LiveRequest, topics: tuple[str, ...]) -> Contents:
     """Read a running cluster, and keep what was read if --save asks for it. Raises UsageError or UndecidedError."""
     try:
-        # Here, because kio may be absent, and because importing TLS takes a while.
+        # Here, because kio may be absent, and because importing TLS takes a while; files need none of this.
+        from isrcheck.checker.cluster.live.known import add_snapshot
         from isrcheck.checker.cluster.live.reader import Request, read_cluster
         from isrcheck.checker.cluster.live.security import read_security
+        from isrcheck.checker.cluster.live.snapshot import save
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] != "kio":
             raise
