@@ -12,7 +12,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from isrcheck.checker.answers.report import subject
@@ -148,9 +148,22 @@ def forecasts_of(clusters: Iterable[Cluster], events: Sequence[Event]) -> Iterat
 
 def standing_of(partition: Partition) -> Standing:
     """Return a described partition as the controller records it."""
-    isr, elr = frozenset(partition.isr), frozenset(partition.elr)
-    last_known, strangers = frozenset(partition.last_known_elr), frozenset(partition.strangers)
-    return Standing(partition.replicas, isr, partition.leader, elr, last_known, strangers)
+    return _standing(
+        partition.replicas,
+        partition.isr,
+        partition.leader,
+        partition.elr,
+        partition.last_known_elr,
+        partition.strangers,
+    )
+
+
+Ids = tuple[int, ...]
+
+
+@lru_cache(maxsize=1 << 16)  # large clusters repeat the same assignments
+def _standing(replicas: Ids, isr: Ids, leader: int | None, elr: Ids, last_known: Ids, strangers: Ids) -> Standing:
+    return Standing(replicas, frozenset(isr), leader, frozenset(elr), frozenset(last_known), frozenset(strangers))
 
 
 def _with_rules(clusters: Iterable[Cluster]) -> Iterator[tuple[Partition, Rules]]:
