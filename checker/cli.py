@@ -108,7 +108,11 @@ def _run(options: Options, signals: list[int], began: float) -> int:
 
 
 def _finish(options: Options, result: CommandResult, reports: ModuleType | None) -> int:
-    print_lines([json.dumps(result.content, indent=2) if options.output.as_json else escaped_lines(result.text)])
+    if options.output.as_json:
+        content = result.content() if callable(result.content) else result.content
+        print_lines([json.dumps(content, indent=2)])
+    else:
+        print_lines([escaped_lines(result.text)])
     if result.is_interrupted:
         print("check: interrupted; this is what was found so far", file=sys.stderr)
     stands = "; the answer stands" if options.form.answer_stands else ""

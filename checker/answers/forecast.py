@@ -12,6 +12,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache, lru_cache
 from typing import Any
 
 from isrcheck.checker.answers.report import subject
@@ -133,18 +134,36 @@ class Forecast:
 
 def forecasts_of(clusters: Iterable[Cluster], events: Sequence[Event]) -> Iterator[Forecast]:
     """Yield what happens to each partition."""
-    for partition, rules in _with_rules(clusters):
-        before = standing_of(partition)
+
+    @cache  # a cluster with a million partitions has far fewer different assignments
+    def happens(before: Standing, rules: Rules) -> tuple[Standing, Effects, bool, Effects]:
         after = after_all(before, events, rules)
         effects, now = after.effects(rules), before.effects(rules)
-        yield Forecast(partition, rules, before, after, effects, effects > now, one_loss_away(after, rules))
+        return after, effects, effects > now, one_loss_away(after, rules)
+
+    for partition, rules in _with_rules(clusters):
+        before = standing_of(partition)
+        yield Forecast(partition, rules, before, *happens(before, rules))
 
 
 def standing_of(partition: Partition) -> Standing:
     """Return a described partition as the controller records it."""
-    isr, elr = frozenset(partition.isr), frozenset(partition.elr)
-    last_known, strangers = frozenset(partition.last_known_elr), frozenset(partition.strangers)
-    return Standing(partition.replicas, isr, partition.leader, elr, last_known, strangers)
+    return _standing(
+        partition.replicas,
+        partition.isr,
+        partition.leader,
+        partition.elr,
+        partition.last_known_elr,
+        partition.strangers,
+    )
+
+
+Ids = tuple[int, ...]
+
+
+@lru_cache(maxsize=1 << 16)  # large clusters repeat the same assignments
+def _standing(replicas: Ids, isr: Ids, leader: int | None, elr: Ids, last_known: Ids, strangers: Ids) -> Standing:
+    return Standing(replicas, frozenset(isr), leader, frozenset(elr), frozenset(last_known), frozenset(strangers))
 
 
 def _with_rules(clusters: Iterable[Cluster]) -> Iterator[tuple[Partition, Rules]]:
@@ -425,15 +444,18 @@ def foretell(reading: Reading, options: ClusterOptions, *, details: bool, strict
         lines += ["", *table([_partition_row(forecast) for forecast in forecasts], "  ")]
     loses = any(Effect.LOSS in forecast.effects for forecast in forecasts)
     is_failure = loses and (strict or "can-lose" in (options.fail_on or ()))
-    content = {
-        "headline": headline,
-        "events": [
-            {"says": named.says, "kind": named.event.kind.name.lower(), "brokers": sorted(named.event.brokers)}
-            for named in events
-        ],
-        "partitions": [_object(forecast) for forecast in forecasts],
-        **_of_files(reading),
-    }
+
+    def content() -> dict[str, Any]:
+        return {
+            "headline": headline,
+            "events": [
+                {"says": named.says, "kind": named.event.kind.name.lower(), "brokers": sorted(named.event.brokers)}
+                for named in events
+            ],
+            "partitions": [_object(forecast) for forecast in forecasts],
+            **_of_files(reading),
+        }
+
     return CommandResult("\n".join(lines), content, VIOLATED if is_failure else SAFE)
 
 

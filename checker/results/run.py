@@ -9,7 +9,7 @@ Out: a `Run`; text for a terminal, and the object that `--json` prints for one r
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
@@ -461,8 +461,8 @@ class CommandResult:
     """What a command returns: its result as text and as a JSON object, and its exit code."""
 
     text: str
-    content: Mapping[str, Any]
-    """The JSON object."""
+    content: Mapping[str, Any] | Callable[[], Mapping[str, Any]]
+    """The JSON object; or a function that builds it, if it is large, because only --json needs it."""
     code: int
     failure: str = ""
     """The message if a file could not be written."""
