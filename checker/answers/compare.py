@@ -1,13 +1,14 @@
-"""`isrcheck doctor --compare RELEASE`: what an upgrade of the brokers fixes, brings and leaves, for each configuration.
+"""`isrcheck doctor --compare RELEASE` and `--compare-with FILE`: what a change fixes, brings and leaves, for each
+configuration.
 
-In:  the answers for each configuration before and after the upgrade (cluster/upgrade.py), as the doctor gives them.
+In:  the two sides (cluster/upgrade.py), and the doctor's answers for each configuration of each side.
 Out: the findings that are fixed, new, unchanged or undecided, as text and as the object of --json (docs/json.md).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
 
@@ -15,7 +16,8 @@ from isrcheck.checker.answers.answer import Answer, Kind
 from isrcheck.checker.answers.findings import Finding
 from isrcheck.checker.answers.questions import Topic
 from isrcheck.checker.answers.report import how_lost, subject, works
-from isrcheck.checker.cluster.upgrade import Upgrade
+from isrcheck.checker.cluster.contents import listed
+from isrcheck.checker.cluster.upgrade import COMPARE_WITH, Sides
 from isrcheck.checker.results.terminal import counted, table
 from isrcheck.checker.results.verdict import Word
 
@@ -29,12 +31,12 @@ class State(Enum):
 
 
 class Outcome(Enum):
-    """What an upgrade does to a danger."""
+    """What the change does to a danger."""
 
     FIXED = "fixed"
     NEW = "new"
     UNDECIDED = "undecided"
-    """Before or after the upgrade, it is not known whether the danger is there."""
+    """Before or after the change, it is not known whether the danger is there."""
     UNCHANGED = "unchanged"
 
 
@@ -52,7 +54,7 @@ LABELS = ("Broken", "Loss", "Defect", "Power", "Disk", "Resends", "Transactions"
 
 @dataclass(frozen=True)
 class Change:
-    """What is known of a danger before and after an upgrade."""
+    """What is known of a danger before and after the change."""
 
     danger: Danger
     was: State
@@ -60,7 +62,7 @@ class Change:
 
     @property
     def outcome(self) -> Outcome | None:
-        """What the upgrade does to the danger; None if it is neither before nor after the upgrade."""
+        """What the change does to the danger; None if it is neither before nor after the change."""
         if self.was is self.becomes is State.ABSENT:
             return None
         if State.UNDECIDED in (self.was, self.becomes):
@@ -78,7 +80,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Compared:
-    """The answers for topics of the same configuration, before and after an upgrade."""
+    """The answers for topics of the same configuration, before and after the change."""
 
     before: Answer
     after: Answer
@@ -86,7 +88,7 @@ class Compared:
 
     @property
     def changes(self) -> dict[Outcome, list[Change]]:
-        """The dangers by what the upgrade does to them. Where nothing was searched, nothing is known to be absent."""
+        """The dangers by what the change does to them. Where nothing was searched, nothing is known to be absent."""
         was, becomes = dict(_states(self.before)), dict(_states(self.after))
         unless = [State.ABSENT if answer.findings else State.UNDECIDED for answer in (self.before, self.after)]
         dangers = sorted({**was, **becomes}, key=lambda danger: LABELS.index(danger.label))
@@ -94,8 +96,23 @@ class Compared:
         return {outcome: [change for change in every if change.outcome is outcome] for outcome in Outcome}
 
     @property
+    def settings(self) -> list[tuple[str, str | None, str | None]]:
+        """The settings that files give on at least one side, if they differ: key, old and new value. A value is None if
+        the setting has no meaning on that side."""
+        old, new = (
+            {setting.key: setting for setting in answer.cluster.understood} for answer in (self.before, self.after)
+        )
+        rows = []
+        for key in dict.fromkeys((*old, *new)):
+            both = [setting for setting in (old.get(key), new.get(key)) if setting is not None]
+            was, becomes = (side[key].text if key in side else None for side in (old, new))
+            if was != becomes and not all(setting.is_default for setting in both):
+                rows.append((key, was, becomes))
+        return rows
+
+    @property
     def defaults(self) -> list[tuple[str, str, str]]:
-        """The settings that the files leave to the defaults, if the upgrade changes these: key, old and new value."""
+        """The settings that the files leave to the defaults, if the change has other ones: key, old and new value."""
         new = {setting.key: setting for setting in self.after.cluster.understood if setting.is_default}
         return [
             (setting.key, setting.text, new[setting.key].text)
@@ -104,13 +121,15 @@ class Compared:
         ]
 
 
-def compared(before: Sequence[Answer], after: Sequence[Answer]) -> list[Compared]:
-    """Return the pairs of answers; the topics of equal pairs are joined. The worst after the upgrade come first."""
-    alike: dict[tuple[object, ...], list[tuple[Answer, Answer]]] = {}
-    for old, new in zip(before, after, strict=True):
-        alike.setdefault((old.case, old.headline, new.case, new.headline), []).append((old, new))
+def compared(sides: Sides, before: Sequence[Answer], after: Sequence[Answer]) -> list[Compared]:
+    """Return the pairs of answers; the topics of equal pairs are joined. The worst after the change come first."""
+    alike: dict[tuple[object, ...], list[Compared]] = {}
+    for (was, becomes), topics in sides.pairs.items():
+        pair = Compared(before[was], after[becomes], topics)
+        key = (pair.before.case, pair.before.headline, pair.after.case, pair.after.headline)
+        alike.setdefault(key, []).append(pair)
     pairs = [
-        Compared(*group[0], tuple(sorted(topic for old, _ in group for topic in old.cluster.topics)))
+        replace(group[0], topics=tuple(sorted(topic for pair in group for topic in pair.topics)))
         for group in alike.values()
     ]
     return sorted(pairs, key=lambda pair: (list(Kind).index(pair.after.kind), pair.topics))
@@ -160,14 +179,18 @@ def _state(finding: Finding, topic: Topic = Topic.LOSS) -> State:
 # --- Text and JSON ---
 
 
-def comparison_lines(upgrade: Upgrade, pairs: Sequence[Compared]) -> list[str]:
+def comparison_lines(sides: Sides, pairs: Sequence[Compared]) -> list[str]:
     """Return the text: how many findings are fixed, new, ...; what is assumed; and a table for each configuration."""
-    rows = [("Assumed", line) for line in _assumed(upgrade, pairs)]
-    rows += [("Files", line) for line in upgrade.before.remarks]
-    rows += [("Stays off", line) for line in upgrade.features_off]
-    lines = [headline(upgrade, pairs), *table(rows, "  ")]
+    rows = [("Assumed", line) for line in _assumed(sides, pairs)]
+    rows += [("Files", line) for line in _remarks(sides)]
+    rows += [("Stays off", line) for line in sides.features_off]
+    alone = zip(("Only before", "Only after"), sides.alone, strict=True)
+    rows += [(label, f"{counted(len(topics), 'topic')}: {listed(topics)}") for label, topics in alone if topics]
+    lines = [headline(sides, pairs), *table(rows, "  ")]
     for pair in pairs:
         rows = [("Before", pair.before.headline), ("After", pair.after.headline)]
+        if sides.is_of_files:
+            rows += [("Setting", _became(key, old, new)) for key, old, new in pair.settings]
         rows += [("Default", f"{key}={old} becomes {new}") for key, old, new in pair.defaults]
         for outcome, changes in pair.changes.items():
             rows += [(outcome.value.capitalize(), change.line) for change in changes]
@@ -175,27 +198,54 @@ def comparison_lines(upgrade: Upgrade, pairs: Sequence[Compared]) -> list[str]:
     return lines
 
 
-def headline(upgrade: Upgrade, pairs: Sequence[Compared]) -> str:
-    """Return the first line: the releases, and the number of distinct findings of each kind."""
+def _became(key: str, old: str | None, new: str | None) -> str:
+    if old is None:
+        return f"{key}={new} counts only after"
+    return f"{key}={old} counts only before" if new is None else f"{key}={old} becomes {new}"
+
+
+def headline(sides: Sides, pairs: Sequence[Compared]) -> str:
+    """Return the first line: the change, and the number of distinct findings of each kind."""
     counts = {
         outcome: len({change.danger for pair in pairs for change in pair.changes[outcome]}) for outcome in Outcome
     }
     says = ", ".join(
         f"{count} {outcome.value}" for outcome, count in counts.items() if count or outcome is not Outcome.UNDECIDED
     )
-    what = f"an {upgrade.kind}" if upgrade.kind == "upgrade" else f"a {upgrade.kind}"
-    if upgrade.kind == "none":
-        return f"Kafka {upgrade.becomes} is the release that the cluster has: {says}"
-    return f"After {what} from Kafka {upgrade.was} to {upgrade.becomes}: {says}"
+    if sides.is_of_files:
+        return f"With the files of {COMPARE_WITH}: {says}"
+    what = f"an {sides.kind}" if sides.kind == "upgrade" else f"a {sides.kind}"
+    if sides.kind == "none":
+        return f"Kafka {sides.becomes} is the release that the cluster has: {says}"
+    return f"After {what} from Kafka {sides.was} to {sides.becomes}: {says}"
 
 
-def _assumed(upgrade: Upgrade, pairs: Sequence[Compared]) -> list[str]:
-    clusters = [answer.cluster for pair in pairs for answer in (pair.before, pair.after)]
-    return list(dict.fromkeys((*upgrade.assumed, *(line for cluster in clusters for line in cluster.assumed))))
+def _assumed(sides: Sides, pairs: Sequence[Compared]) -> list[str]:
+    old, new = (
+        [line for answer in answers for line in answer.cluster.assumed]
+        for answers in ([pair.before for pair in pairs], [pair.after for pair in pairs])
+    )
+    if sides.is_of_files:
+        return _of_each_side(old, new)
+    return list(dict.fromkeys((*sides.assumed, *old, *new)))
+
+
+def _remarks(sides: Sides) -> list[str]:
+    old, new = sides.before.remarks, sides.after.remarks
+    return _of_each_side(old, new) if sides.is_of_files else list(old)
+
+
+def _of_each_side(old: Sequence[str], new: Sequence[str]) -> list[str]:
+    """Return the lines of both sides, each once; a line of only one side begins with the side."""
+    both = set(old) & set(new)
+    every = [*((line, "before: ") for line in old), *((line, "after: ") for line in new)]
+    return list(dict.fromkeys(line if line in both else side + line for line, side in every))
 
 
 def _subject(pair: Compared) -> str:
-    return subject(pair.before.cluster) if len(pair.topics) < 2 else f"topics {', '.join(pair.topics)}"
+    if len(pair.topics) > 1:
+        return f"{counted(len(pair.topics), 'topic')}: {listed(pair.topics)}"
+    return subject(replace(pair.before.cluster, topics=pair.topics))
 
 
 def _without_repeated(rows: Sequence[tuple[str, str]]) -> Iterator[tuple[str, str]]:
@@ -203,16 +253,17 @@ def _without_repeated(rows: Sequence[tuple[str, str]]) -> Iterator[tuple[str, st
         yield "" if number and rows[number - 1][0] == label else label, says
 
 
-def comparison_object(upgrade: Upgrade, pairs: Sequence[Compared]) -> dict[str, Any]:
+def comparison_object(sides: Sides, pairs: Sequence[Compared]) -> dict[str, Any]:
     """Return the object of --json."""
     return {
-        "headline": headline(upgrade, pairs),
-        "from_release": str(upgrade.was),
-        "to_release": str(upgrade.becomes),
-        "change": upgrade.kind,
-        "assumed": _assumed(upgrade, pairs),
-        "stays_off": list(upgrade.features_off),
-        "remarks": list(upgrade.before.remarks),
+        "headline": headline(sides, pairs),
+        "from_release": str(sides.was),
+        "to_release": str(sides.becomes),
+        "change": sides.kind,
+        "assumed": _assumed(sides, pairs),
+        "stays_off": list(sides.features_off),
+        "remarks": _remarks(sides),
+        **dict(zip(("only_before", "only_after"), sides.alone, strict=True)),
         "configurations": [_object(pair) for pair in pairs],
     }
 
@@ -222,6 +273,7 @@ def _object(pair: Compared) -> dict[str, Any]:
         "topics": list(pair.topics),
         "before": _answer(pair.before),
         "after": _answer(pair.after),
+        "settings": [{"key": key, "before": old, "after": new} for key, old, new in pair.settings],
         "defaults": [{"key": key, "before": old, "after": new} for key, old, new in pair.defaults],
         **{outcome.value: [*map(_change, changes)] for outcome, changes in pair.changes.items()},
     }
