@@ -15,7 +15,7 @@ from typing import Any
 from isrcheck.checker.answers.answer import Answer, Kind
 from isrcheck.checker.answers.findings import Finding
 from isrcheck.checker.answers.questions import Topic
-from isrcheck.checker.answers.report import how_lost, subject, works
+from isrcheck.checker.answers.report import cells, how_lost, searched_rows, step_lines, subject, works
 from isrcheck.checker.cluster.contents import listed
 from isrcheck.checker.cluster.upgrade import COMPARE_WITH, Sides
 from isrcheck.checker.results.terminal import counted, table
@@ -89,7 +89,7 @@ class Compared:
     @property
     def changes(self) -> dict[Outcome, list[Change]]:
         """The dangers by what the change does to them. Where nothing was searched, nothing is known to be absent."""
-        was, becomes = dict(_states(self.before)), dict(_states(self.after))
+        was, becomes = ({danger: state for danger, state, _ in _states(answer)} for answer in (self.before, self.after))
         unless = [State.ABSENT if answer.findings else State.UNDECIDED for answer in (self.before, self.after)]
         dangers = sorted({**was, **becomes}, key=lambda danger: LABELS.index(danger.label))
         every = [Change(one, was.get(one, unless[0]), becomes.get(one, unless[1])) for one in dangers]
@@ -149,23 +149,27 @@ SAYS: Mapping[Topic, tuple[str, str]] = {
 """The danger that each question is about."""
 
 
-def _states(answer: Answer) -> Iterator[tuple[Danger, State]]:
-    """Yield every danger that the answer speaks of, with its state."""
+def _states(answer: Answer) -> Iterator[tuple[Danger, State, Finding | None]]:
+    """Yield every danger that the answer speaks of, with its state, and the finding behind it (None: no search)."""
     if answer.why_broken is not None:
-        yield Danger("Broken", "no acks=all write can be acknowledged"), State.PRESENT
+        yield Danger("Broken", "no acks=all write can be acknowledged"), State.PRESENT, None
     if answer.loss is not None:
         lost = Danger("Loss", "an acknowledged record can be lost")
-        yield lost, State.PRESENT if how_lost(answer) or answer.loss.fails else _state(answer.loss)
+        yield lost, State.PRESENT if how_lost(answer) or answer.loss.fails else _state(answer.loss), answer.loss
     for exposure in answer.exposures:
         danger = Danger("Defect", f"{exposure.failure.number} {exposure.failure.title}")
         undecided = State.UNDECIDED if exposure.is_open else State.ABSENT
-        yield danger, State.PRESENT if exposure.is_shown else undecided
+        yield danger, State.PRESENT if exposure.is_shown else undecided, exposure.finding
     for failure, _ in answer.unsearched:
-        yield Danger("Defect", f"{failure.number} {failure.title}"), State.UNDECIDED
+        yield Danger("Defect", f"{failure.number} {failure.title}"), State.UNDECIDED, None
     for question, finding in answer.findings.items():
         if question.topic in SAYS:
             label, says = SAYS[question.topic]
-            yield Danger(label, says.format(counted(question.number, "broker"))), _state(finding, question.topic)
+            yield (
+                Danger(label, says.format(counted(question.number, "broker"))),
+                _state(finding, question.topic),
+                finding,
+            )
 
 
 def _state(finding: Finding, topic: Topic = Topic.LOSS) -> State:
@@ -179,8 +183,9 @@ def _state(finding: Finding, topic: Topic = Topic.LOSS) -> State:
 # --- Text and JSON ---
 
 
-def comparison_lines(sides: Sides, pairs: Sequence[Compared]) -> list[str]:
-    """Return the text: how many findings are fixed, new, ...; what is assumed; and a table for each configuration."""
+def comparison_lines(sides: Sides, pairs: Sequence[Compared], *, details: bool = False) -> list[str]:
+    """Return the text: how many findings are fixed, new, ...; what is assumed; and a table for each configuration, with
+    `details` followed by the searches and histories behind each danger."""
     rows = [("Assumed", line) for line in _assumed(sides, pairs)]
     rows += [("Files", line) for line in _remarks(sides)]
     rows += [("Stays off", line) for line in sides.features_off]
@@ -195,7 +200,27 @@ def comparison_lines(sides: Sides, pairs: Sequence[Compared]) -> list[str]:
         for outcome, changes in pair.changes.items():
             rows += [(outcome.value.capitalize(), change.line) for change in changes]
         lines += ["", _subject(pair), *table([*_without_repeated(rows)], "  ")]
+        if details:
+            lines += _evidence(pair)
     return lines
+
+
+def _evidence(pair: Compared) -> Iterator[str]:
+    """Yield, for each danger, what is behind it before and after the change: findings, searches, steps of a history."""
+    was, becomes = ({danger: finding for danger, _, finding in _states(answer)} for answer in (pair.before, pair.after))
+    unsearched = {failure.number: why for answer in (pair.before, pair.after) for failure, why in answer.unsearched}
+    for change in (change for changes in pair.changes.values() for change in changes):
+        yield from ("", change.line)
+        old, new = was.get(change.danger), becomes.get(change.danger)
+        for side, finding in {"before": old, "after": new}.items() if old != new else [("before and after", old)]:
+            if finding is None:
+                why = unsearched.get(change.danger.says.split()[0], "the settings or the release decide")
+                yield f"  {side}: not searched: {why}"
+                continue
+            yield f"  {side}: {', '.join(cells(finding))}"
+            yield from table(searched_rows(finding.parts), "    ")
+            if finding.history is not None:
+                yield from step_lines(finding.history)
 
 
 def _became(key: str, old: str | None, new: str | None) -> str:

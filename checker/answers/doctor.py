@@ -566,7 +566,7 @@ def _comparison(options: Options, sides: Sides, asking: Asking) -> CommandResult
     count = len(sides.before.clusters)
     pairs = compared(sides, answers[:count], answers[count:])
     return CommandResult(
-        "\n".join(comparison_lines(sides, pairs)),
+        "\n".join(comparison_lines(sides, pairs, details=options.output.details)),
         comparison_object(sides, pairs),
         code_of(answers[count:], options.cluster.fail_on or (), strict=options.output.strict),
         is_interrupted=asking.is_interrupted,

@@ -175,7 +175,7 @@ def _refuse_for_doctor(options: Options) -> None:
         raise UsageError("--compare-with does not go with --compare; give one of them")
     if compares:
         is_watched = live is not None and live.every is not None
-        given = {"--alerts": alerts, "--report": options.own.get("report"), "--details": options.output.details}
+        given = {"--alerts": alerts, "--report": options.own.get("report")}
         for option, value in (given | {"--watch": is_watched}).items():
             if value:
                 raise UsageError(f"{option} does not go with {compares[0]}; leave one of them out")

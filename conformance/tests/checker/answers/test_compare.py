@@ -301,3 +301,18 @@ def test_files_without_topics_are_compared_with_every_topic(ask):
 def test_bad_second_files_are_one_line(ask, line, says):
     code, err = ask(f"t {line}", t=described(a=2), after=described(b=2))
     assert (code, err.strip()) == (USAGE, f"check: {says}")
+
+
+def test_details_show_what_is_behind_each_danger(tmp_path, monkeypatch, capsys, fake):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t").write_text(DURABLE, encoding="utf-8")
+    check = checking(cli.main, capsys)
+    _, out, _ = check("doctor", "t", "--kafka-version", "3.7", "--compare", "3.9", "--details")
+    lines = out.splitlines()
+    start = lines.index("Defect: 8.24 A leader that misses its own demotion acknowledges what others have truncated")
+    assert lines[start + 1 : start + 4] == [
+        "  before and after: VIOLATED at step 11, searched to the end, recorded 2026-11-24",
+        "    a broker crashes  kafka 3.7  to the end  1,234 states",
+        "    1  producer_appends at 0",
+    ]
+    assert "   11  follower_reconciles 2 with 1" in lines
