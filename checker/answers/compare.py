@@ -14,12 +14,13 @@ from typing import Any
 
 from isrcheck.checker.answers.answer import Answer, Kind
 from isrcheck.checker.answers.findings import Finding
-from isrcheck.checker.answers.questions import Topic
+from isrcheck.checker.answers.questions import Topic, concerns, is_in
 from isrcheck.checker.answers.report import cells, how_lost, searched_rows, step_lines, subject, works
 from isrcheck.checker.cluster.contents import listed
 from isrcheck.checker.cluster.upgrade import COMPARE_WITH, Sides
 from isrcheck.checker.results.terminal import counted, table
 from isrcheck.checker.results.verdict import Word
+from isrcheck.models.kafka.failures.catalogue import Failure, failures
 
 
 class State(Enum):
@@ -96,6 +97,24 @@ class Compared:
         return {outcome: [change for change in every if change.outcome is outcome] for outcome in Outcome}
 
     @property
+    def while_changing(self) -> list[Failure]:
+        """The known failures of the change itself, if min.insync.replicas is changed while the cluster runs. They are
+        those whose history has such a change; if their conditions name a raised value, only a raise has them."""
+        was, becomes = self.before.case.min_insync_replicas, self.after.case.min_insync_replicas
+        return [
+            failure
+            for failure in failures()
+            if was != becomes
+            and failure.history is not None
+            and any(step.startswith(CHANGES_LEAST_ISR) for step in failure.history.steps)
+            and (becomes > was or not any(RAISED in condition for condition in _conditions(failure)))
+            and any(
+                is_in(failure, answer.cluster.release, answer.case) and concerns(answer.case, failure)
+                for answer in (self.before, self.after)
+            )
+        ]
+
+    @property
     def settings(self) -> list[tuple[str, str | None, str | None]]:
         """The settings that files give on at least one side, if they differ: key, old and new value. A value is None if
         the setting has no meaning on that side."""
@@ -119,6 +138,17 @@ class Compared:
             for setting in self.before.cluster.understood
             if setting.is_default and setting.key in new and setting.text != new[setting.key].text
         ]
+
+
+CHANGES_LEAST_ISR = "operator_changes_min_insync_replicas"
+"""The action of the model by which min.insync.replicas changes while the cluster runs."""
+RAISED = "min.insync.replicas is raised"
+"""The words by which the conditions of a known failure say that only a raise has it."""
+
+
+def _conditions(failure: Failure) -> list[str]:
+    conditions: list[str] = failure.report.get("conditions", [])
+    return conditions
 
 
 def compared(sides: Sides, before: Sequence[Answer], after: Sequence[Answer]) -> list[Compared]:
@@ -197,6 +227,8 @@ def comparison_lines(sides: Sides, pairs: Sequence[Compared], *, details: bool =
         if sides.is_of_files:
             rows += [("Setting", _became(key, old, new)) for key, old, new in pair.settings]
         rows += [("Default", f"{key}={old} becomes {new}") for key, old, new in pair.defaults]
+        for failure in pair.while_changing:
+            rows += [("Changing", f"{failure.number} {failure.title}"), ("", f"What to do: {failure.advice}")]
         for outcome, changes in pair.changes.items():
             rows += [(outcome.value.capitalize(), change.line) for change in changes]
         lines += ["", _subject(pair), *table([*_without_repeated(rows)], "  ")]
@@ -300,6 +332,15 @@ def _object(pair: Compared) -> dict[str, Any]:
         "after": _answer(pair.after),
         "settings": [{"key": key, "before": old, "after": new} for key, old, new in pair.settings],
         "defaults": [{"key": key, "before": old, "after": new} for key, old, new in pair.defaults],
+        "while_changing": [
+            {
+                "number": failure.number,
+                "title": failure.title,
+                "conditions": _conditions(failure),
+                "advice": failure.advice,
+            }
+            for failure in pair.while_changing
+        ],
         **{outcome.value: [*map(_change, changes)] for outcome, changes in pair.changes.items()},
     }
 

@@ -10,9 +10,11 @@ import pytest
 from conformance.tests.checker.answers.fake import finding, saying
 from conformance.tests.support.engine import checking
 from isrcheck.checker import cli
+from isrcheck.checker.answers.compare import CHANGES_LEAST_ISR, RAISED
 from isrcheck.checker.answers.questions import Topic
 from isrcheck.checker.results.verdict import Word
 from isrcheck.commands.exit_codes import SAFE, UNDECIDED, USAGE, VIOLATED
+from isrcheck.models.kafka.failures.catalogue import failures
 
 DURABLE = "replication.factor=3\nmin.insync.replicas=2\nacks=all\n"
 OTHER = "replication.factor=3\nmin.insync.replicas=2\n"
@@ -316,3 +318,35 @@ def test_details_show_what_is_behind_each_danger(tmp_path, monkeypatch, capsys, 
         "    1  producer_appends at 0",
     ]
     assert "   11  follower_reconciles 2 with 1" in lines
+
+
+WITHOUT_ELR = "eligible.leader.replicas.version=0\n"
+
+
+@pytest.mark.parametrize(
+    ("release", "files", "numbers"),
+    [
+        ("4.1", "t --compare-with after", ["8.32"]),
+        ("4.1", "after --compare-with t", ["8.32", "8.35"]),
+        ("4.1", "t --compare-with t", []),
+        ("4.1", "after b --compare-with t --compare-with b", []),
+        ("3.9", "after --compare-with t", []),
+    ],
+)
+def test_failures_of_a_change_of_the_minimum_itself(ask, release, files, numbers):
+    first, *rest = files.split(" ", 1)
+    content = {"t": DURABLE, "after": ONE_IN_SYNC, "b": WITHOUT_ELR}
+    _, out = ask(f"{first} {rest[0]} --kafka-version {release}", **content)
+    (pair,) = out["configurations"]
+    assert [one["number"] for one in pair["while_changing"]] == numbers
+
+
+def test_every_failure_of_a_change_of_the_minimum_says_which_changes_have_it():
+    changing = [
+        failure
+        for failure in failures()
+        if failure.history and any(step.startswith(CHANGES_LEAST_ISR) for step in failure.history.steps)
+    ]
+    says = {failure.number: " ".join(failure.report["conditions"]) for failure in changing}
+    assert {number: RAISED in text for number, text in says.items()} == {"8.32": False, "8.35": True}
+    assert "min.insync.replicas is changed" in says["8.32"]
