@@ -74,7 +74,7 @@ class Sides:
     @property
     def alone(self) -> tuple[list[str], list[str]]:
         """The topics that only the files before describe, and those that only the files after describe. If a side
-        describes no topic at all, there are none."""
+        describes no topic at all, both lists are empty."""
         old, new = (_positions(reading).keys() for reading in (self.before, self.after))
         return (sorted(old - new), sorted(new - old)) if old and new else ([], [])
 
