@@ -1,23 +1,26 @@
-"""`isrcheck doctor --compare RELEASE`: what an upgrade of the brokers fixes, brings and leaves, for each configuration.
+"""`isrcheck doctor --compare RELEASE` and `--compare-with FILE`: what a change fixes, brings and leaves, for each
+configuration.
 
-In:  the answers for each configuration before and after the upgrade (cluster/upgrade.py), as the doctor gives them.
+In:  the two sides (cluster/upgrade.py), and the doctor's answers for each configuration of each side.
 Out: the findings that are fixed, new, unchanged or undecided, as text and as the object of --json (docs/json.md).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
 
 from isrcheck.checker.answers.answer import Answer, Kind
 from isrcheck.checker.answers.findings import Finding
-from isrcheck.checker.answers.questions import Topic
-from isrcheck.checker.answers.report import how_lost, subject, works
-from isrcheck.checker.cluster.upgrade import Upgrade
+from isrcheck.checker.answers.questions import Topic, concerns, is_in
+from isrcheck.checker.answers.report import cells, how_lost, searched_rows, step_lines, subject, works
+from isrcheck.checker.cluster.contents import listed
+from isrcheck.checker.cluster.upgrade import COMPARE_WITH, Sides
 from isrcheck.checker.results.terminal import counted, table
 from isrcheck.checker.results.verdict import Word
+from isrcheck.models.kafka.failures.catalogue import Failure, failures
 
 
 class State(Enum):
@@ -29,12 +32,12 @@ class State(Enum):
 
 
 class Outcome(Enum):
-    """What an upgrade does to a danger."""
+    """What the change does to a danger."""
 
     FIXED = "fixed"
     NEW = "new"
     UNDECIDED = "undecided"
-    """Before or after the upgrade, it is not known whether the danger is there."""
+    """Before or after the change, it is not known whether the danger is there."""
     UNCHANGED = "unchanged"
 
 
@@ -52,7 +55,7 @@ LABELS = ("Broken", "Loss", "Defect", "Power", "Disk", "Resends", "Transactions"
 
 @dataclass(frozen=True)
 class Change:
-    """What is known of a danger before and after an upgrade."""
+    """What is known of a danger before and after the change."""
 
     danger: Danger
     was: State
@@ -60,7 +63,7 @@ class Change:
 
     @property
     def outcome(self) -> Outcome | None:
-        """What the upgrade does to the danger; None if it is neither before nor after the upgrade."""
+        """What the change does to the danger; None if it is neither before nor after the change."""
         if self.was is self.becomes is State.ABSENT:
             return None
         if State.UNDECIDED in (self.was, self.becomes):
@@ -78,7 +81,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Compared:
-    """The answers for topics of the same configuration, before and after an upgrade."""
+    """The answers for topics of the same configuration, before and after the change."""
 
     before: Answer
     after: Answer
@@ -86,16 +89,49 @@ class Compared:
 
     @property
     def changes(self) -> dict[Outcome, list[Change]]:
-        """The dangers by what the upgrade does to them. Where nothing was searched, nothing is known to be absent."""
-        was, becomes = dict(_states(self.before)), dict(_states(self.after))
+        """The dangers by what the change does to them. Where nothing was searched, nothing is known to be absent."""
+        was, becomes = ({danger: state for danger, state, _ in _states(answer)} for answer in (self.before, self.after))
         unless = [State.ABSENT if answer.findings else State.UNDECIDED for answer in (self.before, self.after)]
         dangers = sorted({**was, **becomes}, key=lambda danger: LABELS.index(danger.label))
         every = [Change(one, was.get(one, unless[0]), becomes.get(one, unless[1])) for one in dangers]
         return {outcome: [change for change in every if change.outcome is outcome] for outcome in Outcome}
 
     @property
+    def while_changing(self) -> list[Failure]:
+        """The known failures of the change itself, if min.insync.replicas is changed while the cluster runs. They are
+        those whose history has such a change; if their conditions name a raised value, only a raise has them."""
+        was, becomes = self.before.case.min_insync_replicas, self.after.case.min_insync_replicas
+        return [
+            failure
+            for failure in failures()
+            if was != becomes
+            and failure.history is not None
+            and any(step.startswith(CHANGES_LEAST_ISR) for step in failure.history.steps)
+            and (becomes > was or not any(RAISED in condition for condition in _conditions(failure)))
+            and any(
+                is_in(failure, answer.cluster.release, answer.case) and concerns(answer.case, failure)
+                for answer in (self.before, self.after)
+            )
+        ]
+
+    @property
+    def settings(self) -> list[tuple[str, str | None, str | None]]:
+        """The settings that files give on at least one side, if they differ: key, old and new value. A value is None if
+        the setting has no meaning on that side."""
+        old, new = (
+            {setting.key: setting for setting in answer.cluster.understood} for answer in (self.before, self.after)
+        )
+        rows = []
+        for key in dict.fromkeys((*old, *new)):
+            both = [setting for setting in (old.get(key), new.get(key)) if setting is not None]
+            was, becomes = (side[key].text if key in side else None for side in (old, new))
+            if was != becomes and not all(setting.is_default for setting in both):
+                rows.append((key, was, becomes))
+        return rows
+
+    @property
     def defaults(self) -> list[tuple[str, str, str]]:
-        """The settings that the files leave to the defaults, if the upgrade changes these: key, old and new value."""
+        """The settings that the files leave to the defaults, if the change has other ones: key, old and new value."""
         new = {setting.key: setting for setting in self.after.cluster.understood if setting.is_default}
         return [
             (setting.key, setting.text, new[setting.key].text)
@@ -104,13 +140,26 @@ class Compared:
         ]
 
 
-def compared(before: Sequence[Answer], after: Sequence[Answer]) -> list[Compared]:
-    """Return the pairs of answers; the topics of equal pairs are joined. The worst after the upgrade come first."""
-    alike: dict[tuple[object, ...], list[tuple[Answer, Answer]]] = {}
-    for old, new in zip(before, after, strict=True):
-        alike.setdefault((old.case, old.headline, new.case, new.headline), []).append((old, new))
+CHANGES_LEAST_ISR = "operator_changes_min_insync_replicas"
+"""The action of the model by which min.insync.replicas changes while the cluster runs."""
+RAISED = "min.insync.replicas is raised"
+"""The words by which the conditions of a known failure say that only a raise has it."""
+
+
+def _conditions(failure: Failure) -> list[str]:
+    conditions: list[str] = failure.report.get("conditions", [])
+    return conditions
+
+
+def compared(sides: Sides, before: Sequence[Answer], after: Sequence[Answer]) -> list[Compared]:
+    """Return the pairs of answers; the topics of equal pairs are joined. The worst after the change come first."""
+    alike: dict[tuple[object, ...], list[Compared]] = {}
+    for (was, becomes), topics in sides.pairs.items():
+        pair = Compared(before[was], after[becomes], topics)
+        key = (pair.before.case, pair.before.headline, pair.after.case, pair.after.headline)
+        alike.setdefault(key, []).append(pair)
     pairs = [
-        Compared(*group[0], tuple(sorted(topic for old, _ in group for topic in old.cluster.topics)))
+        replace(group[0], topics=tuple(sorted(topic for pair in group for topic in pair.topics)))
         for group in alike.values()
     ]
     return sorted(pairs, key=lambda pair: (list(Kind).index(pair.after.kind), pair.topics))
@@ -130,23 +179,27 @@ SAYS: Mapping[Topic, tuple[str, str]] = {
 """The danger that each question is about."""
 
 
-def _states(answer: Answer) -> Iterator[tuple[Danger, State]]:
-    """Yield every danger that the answer speaks of, with its state."""
+def _states(answer: Answer) -> Iterator[tuple[Danger, State, Finding | None]]:
+    """Yield every danger that the answer speaks of, with its state, and the finding behind it (None: no search)."""
     if answer.why_broken is not None:
-        yield Danger("Broken", "no acks=all write can be acknowledged"), State.PRESENT
+        yield Danger("Broken", "no acks=all write can be acknowledged"), State.PRESENT, None
     if answer.loss is not None:
         lost = Danger("Loss", "an acknowledged record can be lost")
-        yield lost, State.PRESENT if how_lost(answer) or answer.loss.fails else _state(answer.loss)
+        yield lost, State.PRESENT if how_lost(answer) or answer.loss.fails else _state(answer.loss), answer.loss
     for exposure in answer.exposures:
         danger = Danger("Defect", f"{exposure.failure.number} {exposure.failure.title}")
         undecided = State.UNDECIDED if exposure.is_open else State.ABSENT
-        yield danger, State.PRESENT if exposure.is_shown else undecided
+        yield danger, State.PRESENT if exposure.is_shown else undecided, exposure.finding
     for failure, _ in answer.unsearched:
-        yield Danger("Defect", f"{failure.number} {failure.title}"), State.UNDECIDED
+        yield Danger("Defect", f"{failure.number} {failure.title}"), State.UNDECIDED, None
     for question, finding in answer.findings.items():
         if question.topic in SAYS:
             label, says = SAYS[question.topic]
-            yield Danger(label, says.format(counted(question.number, "broker"))), _state(finding, question.topic)
+            yield (
+                Danger(label, says.format(counted(question.number, "broker"))),
+                _state(finding, question.topic),
+                finding,
+            )
 
 
 def _state(finding: Finding, topic: Topic = Topic.LOSS) -> State:
@@ -160,42 +213,96 @@ def _state(finding: Finding, topic: Topic = Topic.LOSS) -> State:
 # --- Text and JSON ---
 
 
-def comparison_lines(upgrade: Upgrade, pairs: Sequence[Compared]) -> list[str]:
-    """Return the text: how many findings are fixed, new, ...; what is assumed; and a table for each configuration."""
-    rows = [("Assumed", line) for line in _assumed(upgrade, pairs)]
-    rows += [("Files", line) for line in upgrade.before.remarks]
-    rows += [("Stays off", line) for line in upgrade.features_off]
-    lines = [headline(upgrade, pairs), *table(rows, "  ")]
+def comparison_lines(sides: Sides, pairs: Sequence[Compared], *, details: bool = False) -> list[str]:
+    """Return the text: how many findings are fixed, new, ...; what is assumed; and a table for each configuration, with
+    `details` followed by the searches and histories behind each danger."""
+    rows = [("Assumed", line) for line in _assumed(sides, pairs)]
+    rows += [("Files", line) for line in _remarks(sides)]
+    rows += [("Stays off", line) for line in sides.features_off]
+    alone = zip(("Only before", "Only after"), sides.alone, strict=True)
+    rows += [(label, f"{counted(len(topics), 'topic')}: {listed(topics)}") for label, topics in alone if topics]
+    lines = [headline(sides, pairs), *table(rows, "  ")]
     for pair in pairs:
         rows = [("Before", pair.before.headline), ("After", pair.after.headline)]
+        if sides.is_of_files:
+            rows += [("Setting", _became(key, old, new)) for key, old, new in pair.settings]
         rows += [("Default", f"{key}={old} becomes {new}") for key, old, new in pair.defaults]
+        for failure in pair.while_changing:
+            rows += [("Changing", f"{failure.number} {failure.title}"), ("", f"What to do: {failure.advice}")]
         for outcome, changes in pair.changes.items():
             rows += [(outcome.value.capitalize(), change.line) for change in changes]
         lines += ["", _subject(pair), *table([*_without_repeated(rows)], "  ")]
+        if details:
+            lines += _evidence(pair)
     return lines
 
 
-def headline(upgrade: Upgrade, pairs: Sequence[Compared]) -> str:
-    """Return the first line: the releases, and the number of distinct findings of each kind."""
+def _evidence(pair: Compared) -> Iterator[str]:
+    """Yield, for each danger, what is behind it before and after the change: findings, searches, steps of a history."""
+    was, becomes = ({danger: finding for danger, _, finding in _states(answer)} for answer in (pair.before, pair.after))
+    unsearched = {failure.number: why for answer in (pair.before, pair.after) for failure, why in answer.unsearched}
+    for change in (change for changes in pair.changes.values() for change in changes):
+        yield from ("", change.line)
+        old, new = was.get(change.danger), becomes.get(change.danger)
+        for side, finding in {"before": old, "after": new}.items() if old != new else [("before and after", old)]:
+            if finding is None:
+                why = unsearched.get(change.danger.says.split()[0], "the settings or the release decide")
+                yield f"  {side}: not searched: {why}"
+                continue
+            yield f"  {side}: {', '.join(cells(finding))}"
+            yield from table(searched_rows(finding.parts), "    ")
+            if finding.history is not None:
+                yield from step_lines(finding.history)
+
+
+def _became(key: str, old: str | None, new: str | None) -> str:
+    if old is None:
+        return f"{key}={new} counts only after"
+    return f"{key}={old} counts only before" if new is None else f"{key}={old} becomes {new}"
+
+
+def headline(sides: Sides, pairs: Sequence[Compared]) -> str:
+    """Return the first line: the change, and the number of distinct findings of each kind."""
     counts = {
         outcome: len({change.danger for pair in pairs for change in pair.changes[outcome]}) for outcome in Outcome
     }
     says = ", ".join(
         f"{count} {outcome.value}" for outcome, count in counts.items() if count or outcome is not Outcome.UNDECIDED
     )
-    what = f"an {upgrade.kind}" if upgrade.kind == "upgrade" else f"a {upgrade.kind}"
-    if upgrade.kind == "none":
-        return f"Kafka {upgrade.becomes} is the release that the cluster has: {says}"
-    return f"After {what} from Kafka {upgrade.was} to {upgrade.becomes}: {says}"
+    if sides.is_of_files:
+        return f"With the files of {COMPARE_WITH}: {says}"
+    what = f"an {sides.kind}" if sides.kind == "upgrade" else f"a {sides.kind}"
+    if sides.kind == "none":
+        return f"Kafka {sides.becomes} is the release that the cluster has: {says}"
+    return f"After {what} from Kafka {sides.was} to {sides.becomes}: {says}"
 
 
-def _assumed(upgrade: Upgrade, pairs: Sequence[Compared]) -> list[str]:
-    clusters = [answer.cluster for pair in pairs for answer in (pair.before, pair.after)]
-    return list(dict.fromkeys((*upgrade.assumed, *(line for cluster in clusters for line in cluster.assumed))))
+def _assumed(sides: Sides, pairs: Sequence[Compared]) -> list[str]:
+    old, new = (
+        [line for answer in answers for line in answer.cluster.assumed]
+        for answers in ([pair.before for pair in pairs], [pair.after for pair in pairs])
+    )
+    if sides.is_of_files:
+        return _of_each_side(old, new)
+    return list(dict.fromkeys((*sides.assumed, *old, *new)))
+
+
+def _remarks(sides: Sides) -> list[str]:
+    old, new = sides.before.remarks, sides.after.remarks
+    return _of_each_side(old, new) if sides.is_of_files else list(old)
+
+
+def _of_each_side(old: Sequence[str], new: Sequence[str]) -> list[str]:
+    """Return the lines of both sides, each once; a line of only one side begins with the side."""
+    both = set(old) & set(new)
+    every = [*((line, "before: ") for line in old), *((line, "after: ") for line in new)]
+    return list(dict.fromkeys(line if line in both else side + line for line, side in every))
 
 
 def _subject(pair: Compared) -> str:
-    return subject(pair.before.cluster) if len(pair.topics) < 2 else f"topics {', '.join(pair.topics)}"
+    if len(pair.topics) > 1:
+        return f"{counted(len(pair.topics), 'topic')}: {listed(pair.topics)}"
+    return subject(replace(pair.before.cluster, topics=pair.topics))
 
 
 def _without_repeated(rows: Sequence[tuple[str, str]]) -> Iterator[tuple[str, str]]:
@@ -203,16 +310,17 @@ def _without_repeated(rows: Sequence[tuple[str, str]]) -> Iterator[tuple[str, st
         yield "" if number and rows[number - 1][0] == label else label, says
 
 
-def comparison_object(upgrade: Upgrade, pairs: Sequence[Compared]) -> dict[str, Any]:
+def comparison_object(sides: Sides, pairs: Sequence[Compared]) -> dict[str, Any]:
     """Return the object of --json."""
     return {
-        "headline": headline(upgrade, pairs),
-        "from_release": str(upgrade.was),
-        "to_release": str(upgrade.becomes),
-        "change": upgrade.kind,
-        "assumed": _assumed(upgrade, pairs),
-        "stays_off": list(upgrade.features_off),
-        "remarks": list(upgrade.before.remarks),
+        "headline": headline(sides, pairs),
+        "from_release": str(sides.was),
+        "to_release": str(sides.becomes),
+        "change": sides.kind,
+        "assumed": _assumed(sides, pairs),
+        "stays_off": list(sides.features_off),
+        "remarks": _remarks(sides),
+        **dict(zip(("only_before", "only_after"), sides.alone, strict=True)),
         "configurations": [_object(pair) for pair in pairs],
     }
 
@@ -222,7 +330,17 @@ def _object(pair: Compared) -> dict[str, Any]:
         "topics": list(pair.topics),
         "before": _answer(pair.before),
         "after": _answer(pair.after),
+        "settings": [{"key": key, "before": old, "after": new} for key, old, new in pair.settings],
         "defaults": [{"key": key, "before": old, "after": new} for key, old, new in pair.defaults],
+        "while_changing": [
+            {
+                "number": failure.number,
+                "title": failure.title,
+                "conditions": _conditions(failure),
+                "advice": failure.advice,
+            }
+            for failure in pair.while_changing
+        ],
         **{outcome.value: [*map(_change, changes)] for outcome, changes in pair.changes.items()},
     }
 

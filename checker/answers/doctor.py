@@ -52,7 +52,7 @@ from isrcheck.models.messages import UsageError
 
 if TYPE_CHECKING:
     from isrcheck.checker.answers.searching import Searcher, SideBySide
-    from isrcheck.checker.cluster.upgrade import Upgrade
+    from isrcheck.checker.cluster.upgrade import Sides
 
 
 LOSS = Question(Topic.LOSS)
@@ -444,8 +444,8 @@ def run(options: Options, opening: OpenSession) -> CommandResult:
     if events := asked(options.cluster):
         if len(events) > 1:
             raise UsageError(f"{events[1]} does not go with {events[0]}; give one of them")
-        for other in ("report", "compare", "alerts"):
-            if options.own.get(other):
+        for other in ("report", "compare", "compare-with", "alerts"):
+            if options.own.get(other.replace("-", "_")):
                 raise UsageError(f"--{other} does not go with {events[0]}; leave one of them out")
         if live is not None and live.every is not None:
             raise UsageError(f"{events[0]} goes with a single reading; leave out --watch and --metrics-port")
@@ -474,10 +474,10 @@ def run(options: Options, opening: OpenSession) -> CommandResult:
     asking = Asking(
         answerer, options.limits, lambda: budget.left, lambda text: progress.tell(text, time.monotonic() - began)
     )
-    if release is not None:
-        upgrade = _upgrade(options, live, release)
+    if release is not None or options.own.get("compare_with"):
+        sides = _sides(options, live, release)
         with closing(answerer):
-            result = _comparison(options, upgrade, asking)
+            result = _comparison(options, sides, asking)
         progress.clear()
         return result
     reading = _read(options, live)
@@ -542,25 +542,30 @@ def _inputs(options: Options, live: LiveRequest | None) -> tuple[list[tuple[Role
     return files, None if live is None else _asked(live, options.cluster.topic_names)
 
 
-def _upgrade(options: Options, live: LiveRequest | None, release: Version) -> Upgrade:
-    """Read the cluster before and after its brokers have another release."""
-    from isrcheck.checker.cluster.upgrade import upgraded  # here, for few commands compare
+def _sides(options: Options, live: LiveRequest | None, release: Version | None) -> Sides:
+    """Read the two sides of a comparison: with a `release`, the cluster before and after its brokers have this release;
+    otherwise what the command names, and the files of --compare-with."""
+    from isrcheck.checker.cluster.upgrade import of_files, upgraded  # here, for few commands compare
 
+    if release is None:
+        others = [(None, path) for path in options.own["compare_with"]]
+        names = options.cluster.kafka_version, (), options.cluster.topic_names, options.cluster.metadata_version
+        return of_files(_read(options, live), read_clusters(others, *names))
     cluster, (files, known) = options.cluster, _inputs(options, live)
     described = read_files(files, cluster.describe, cluster.topic_names, known)
     return upgraded(described, cluster.kafka_version, cluster.metadata_version, release)
 
 
-def _comparison(options: Options, upgrade: Upgrade, asking: Asking) -> CommandResult:
-    """Answer for the cluster before and after an upgrade."""
+def _comparison(options: Options, sides: Sides, asking: Asking) -> CommandResult:
+    """Answer for both sides of a comparison."""
     from isrcheck.checker.answers.compare import compared, comparison_lines, comparison_object
 
-    answers = _examined([*upgrade.before.clusters, *upgrade.after.clusters], asking)
-    count = len(upgrade.before.clusters)
-    pairs = compared(answers[:count], answers[count:])
+    answers = _examined([*sides.before.clusters, *sides.after.clusters], asking)
+    count = len(sides.before.clusters)
+    pairs = compared(sides, answers[:count], answers[count:])
     return CommandResult(
-        "\n".join(comparison_lines(upgrade, pairs)),
-        comparison_object(upgrade, pairs),
+        "\n".join(comparison_lines(sides, pairs, details=options.output.details)),
+        comparison_object(sides, pairs),
         code_of(answers[count:], options.cluster.fail_on or (), strict=options.output.strict),
         is_interrupted=asking.is_interrupted,
     )

@@ -566,14 +566,10 @@ def detail_lines(answer: Answer) -> list[str]:
     findings = {question.text: finding for question, finding in answer.main_findings.items()}
     findings |= {f"{known.failure.number} {known.failure.name}": known.finding for known in answer.exposures}
     if findings:
-        rows = [[name, *_cells(finding)] for name, finding in findings.items()]
+        rows = [[name, *cells(finding)] for name, finding in findings.items()]
         lines += ["", "Found", *table([["question", "answer", "how far", "from"], *rows], "  ")]
     if parts := [part for finding in findings.values() for part in finding.parts]:
-        searched = [
-            [search.says, f"{search.model} {search.protocol}", result.reach, f"{result.states:,} states"]
-            for search, result in parts
-        ]
-        lines += ["", f"Searched{_other_generation(answer)}", *table(searched, "  ")]
+        lines += ["", f"Searched{_other_generation(answer)}", *table(searched_rows(parts), "  ")]
     if about_brokers(answer.findings, Topic.WRITES):
         lines += ["", "Availability", f"  {available(answer.findings)}"]
     if answer.unsearched:
@@ -581,8 +577,21 @@ def detail_lines(answer: Answer) -> list[str]:
         lines += [f"  {failure.number} {failure.title}: {why}" for failure, why in answer.unsearched]
     loss = answer.loss
     if loss is not None and loss.history is not None:
-        lines += ["", "Steps", *(f"  {place:>3}  {text}" for place, text in enumerate(loss.history.steps, start=1))]
+        lines += ["", "Steps", *step_lines(loss.history)]
     return lines
+
+
+def searched_rows(parts: Sequence[tuple[Search, Result]]) -> list[list[str]]:
+    """Return a row for each search: its faults, its model, how far it went, and the number of its states."""
+    return [
+        [search.says, f"{search.model} {search.protocol}", result.reach, f"{result.states:,} states"]
+        for search, result in parts
+    ]
+
+
+def step_lines(history: History) -> list[str]:
+    """Return the numbered steps of a history."""
+    return [f"  {place:>3}  {text}" for place, text in enumerate(history.steps, start=1)]
 
 
 def _other_generation(answer: Answer) -> str:
@@ -593,7 +602,8 @@ def _other_generation(answer: Answer) -> str:
     return "" if is_own else " (all but the known defects: in a generation in which these are repaired)"
 
 
-def _cells(finding: Finding) -> list[str]:
+def cells(finding: Finding) -> list[str]:
+    """Return the answer of a finding, how far its searches went, and where it comes from."""
     depth = f" at step {finding.depth}" if finding.depth is not None and finding.fails else ""
     allowed = f" ({ALLOWED})" if finding.word is Word.PERMITTED else ""
     word = f"{finding.word.value}{depth}{allowed}" if finding.is_known else f"{finding.word.value}: {finding.note}"

@@ -1,17 +1,20 @@
-"""`isrcheck doctor --compare RELEASE`: the cluster of the files, before and after its brokers have another release.
+"""The two sides that `isrcheck doctor` compares: of two sets of files (--compare-with FILE), or of one set before and
+after the brokers have another release (--compare RELEASE).
 
-Only the binaries of the brokers change. The metadata.version of a KRaft cluster stays until `kafka-features upgrade`
-raises it, and with it stay the features that follow from it. With ZooKeeper, inter.broker.protocol.version stays if a
-file gives it; otherwise its default is the release of the binaries. Clients keep their release and its defaults.
+With --compare, only the binaries of the brokers change. The metadata.version of a KRaft cluster stays until
+`kafka-features upgrade` raises it, and with it stay the features that follow from it. With ZooKeeper,
+inter.broker.protocol.version stays if a file gives it; otherwise its default is the release of the binaries. Clients
+keep their release and its defaults.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from isrcheck.checker.cluster.cluster import Reading, clusters_of, versions_of
-from isrcheck.checker.cluster.contents import Described
+from isrcheck.checker.cluster.contents import Described, listed
 from isrcheck.checker.cluster.generation import features_off
 from isrcheck.checker.cluster.property_files import PropertiesError
 from isrcheck.checker.cluster.releases import FIRST_METADATA_VERSION, LAST_WITH_ZOOKEEPER, Version
@@ -26,12 +29,12 @@ from isrcheck.checker.cluster.versions import (
     Versions,
 )
 
-COMPARE = "--compare"
+COMPARE, COMPARE_WITH = "--compare", "--compare-with"
 
 
 @dataclass(frozen=True)
-class Upgrade:
-    """A cluster before and after its brokers have another release; both readings have the same topics in order."""
+class Sides:
+    """The two sides of a comparison: the readings of a cluster before and after a change."""
 
     was: Version
     """The release before."""
@@ -43,18 +46,59 @@ class Upgrade:
     """What is assumed about the change of the release, a line each."""
     features_off: tuple[str, ...]
     """What the new release has, but what stays off until features are raised, a line each."""
+    is_of_files: bool = False
+    """Whether each side has its own files (--compare-with)."""
 
     @property
     def kind(self) -> str:
-        """What the change of the release is: an upgrade, a downgrade, or none."""
+        """What is changed: the files; or the release, by an upgrade, a downgrade, or none."""
+        if self.is_of_files:
+            return "files"
         if not self.becomes.has_patch(str(self.was)):
             return "downgrade"
         return "upgrade" if not self.was.has_patch(str(self.becomes)) else "none"
 
+    @property
+    def pairs(self) -> dict[tuple[int, int], tuple[str, ...]]:
+        """The topics of each pair of configurations, by the positions of both in their readings. A side that describes
+        no topic has one configuration, which every topic of the other side is compared with."""
+        pairs: dict[tuple[int, int], list[str]] = defaultdict(list)
+        old, new = map(_positions, (self.before, self.after))
+        if not (old and new):
+            for topic in old or new or [""]:
+                pairs[old.get(topic, 0), new.get(topic, 0)] += [topic] * bool(topic)
+        for topic in old.keys() & new.keys():
+            pairs[old[topic], new[topic]].append(topic)
+        return {pair: tuple(sorted(topics)) for pair, topics in sorted(pairs.items())}
+
+    @property
+    def alone(self) -> tuple[list[str], list[str]]:
+        """The topics that only the files before describe, and those that only the files after describe. If a side
+        describes no topic at all, both lists are empty."""
+        old, new = (_positions(reading).keys() for reading in (self.before, self.after))
+        return (sorted(old - new), sorted(new - old)) if old and new else ([], [])
+
+
+def _positions(reading: Reading) -> dict[str, int]:
+    """Return for each described topic the position of its configuration."""
+    return {topic: position for position, cluster in enumerate(reading.clusters) for topic in cluster.topics}
+
+
+def of_files(before: Reading, after: Reading) -> Sides:
+    """Return the sides of a comparison of two sets of files. Raises PropertiesError if no topic is on both sides."""
+    was, becomes = (reading.clusters[0].release for reading in (before, after))
+    sides = Sides(was, becomes, before, after, (), (), is_of_files=True)
+    if not sides.pairs:
+        old, new = map(listed, sides.alone)
+        raise PropertiesError(
+            f"{COMPARE_WITH}: no topic is on both sides: before the change there are {old}; after it, {new}"
+        )
+    return sides
+
 
 def upgraded(
     description: Described, kafka_version: str | None, metadata_version: str | None, release: Version
-) -> Upgrade:
+) -> Sides:
     """Return the described cluster before and after its brokers have the `release`; the other versions are those of the
     command line. Raises PropertiesError if brokers of the release would not start in this cluster."""
     versions = versions_of(description, kafka_version, metadata_version)
@@ -68,7 +112,7 @@ def upgraded(
         agreed = release.release_name if _is_lowered(versions, release) else str(versions.protocol.value)
     after = clusters_of(new, None, agreed, versions)
     off = dict.fromkeys(feature for cluster in after.clusters for feature in features_off(cluster.generation))
-    return Upgrade(versions.release, release, before, after, tuple(_assumed(versions, release)), tuple(off))
+    return Sides(versions.release, release, before, after, tuple(_assumed(versions, release)), tuple(off))
 
 
 def _is_assumed(versions: Versions) -> bool:

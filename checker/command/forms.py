@@ -170,12 +170,15 @@ def _refuse_for_doctor(options: Options) -> None:
     if live is None and options.model.target is None and not options.cluster.files and not options.cluster.describe:
         raise UsageError("doctor needs a file, as in: isrcheck doctor server.properties topics.txt")
     alerts: Path | None = options.own["alerts"]
-    if options.own["compare"] is not None:
+    compares = [option for option in ("--compare", "--compare-with") if options.own[option[2:].replace("-", "_")]]
+    if len(compares) > 1:
+        raise UsageError("--compare-with does not go with --compare; give one of them")
+    if compares:
         is_watched = live is not None and live.every is not None
-        given = {"--alerts": alerts, "--report": options.own.get("report"), "--details": options.output.details}
+        given = {"--alerts": alerts, "--report": options.own.get("report")}
         for option, value in (given | {"--watch": is_watched}).items():
             if value:
-                raise UsageError(f"{option} does not go with --compare; leave one of them out")
+                raise UsageError(f"{option} does not go with {compares[0]}; leave one of them out")
     if alerts is not None:
         refuse_existing(alerts, force=options.own["force"], option="--alerts")
     if options.own["force"] and alerts is None and (live is None or live.save is None):
@@ -304,6 +307,7 @@ _DOCTOR = replace(
     examples=(
         "check doctor server.properties topic.properties producer.properties --kafka-version 3.9",
         "check doctor topics.txt --fail-on can-lose,defects,unknown",
+        "check doctor topics.txt --compare-with topics-after.txt",
         "check doctor --bootstrap-server broker1:9092 --command-config client.properties --save cluster.json",
     ),
     as_in="isrcheck doctor server.properties",
@@ -313,6 +317,12 @@ _DOCTOR = replace(
             "--compare RELEASE",
             "doctor: what changes if the brokers become this release: findings that are fixed, new, unchanged",
             _release,
+        ),
+        Option(
+            "--compare-with FILE",
+            "doctor: what changes if the cluster becomes as these files say; give the option for each FILE",
+            path,
+            is_repeated=True,
         ),
         Option("--force", "doctor: replace the FILE of --alerts or --save if it exists"),
         *_LIVE_OPTIONS,

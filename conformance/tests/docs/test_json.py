@@ -58,6 +58,7 @@ FORMS = [
     ("forecast", "doctor described.txt --lose broker:1 --kafka-version 4.1"),
     ("rolling_restart", "doctor described.txt --roll --kafka-version 4.1"),
     ("comparison", "doctor described.txt --kafka-version 3.7 --compare 3.9"),
+    ("comparison", "doctor described.txt --kafka-version 3.7 --compare-with described.txt"),
     ("cluster_answer", "--config broken.properties --kafka-version 2.1"),
 ]
 

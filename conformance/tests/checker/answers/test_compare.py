@@ -1,4 +1,4 @@
-"""`isrcheck doctor --compare RELEASE`: what an upgrade of brokers fixes, brings and leaves, with answers by a fake."""
+"""`isrcheck doctor --compare RELEASE` and `--compare-with FILE`: what a change fixes, brings and leaves, by a fake."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ import pytest
 from conformance.tests.checker.answers.fake import finding, saying
 from conformance.tests.support.engine import checking
 from isrcheck.checker import cli
+from isrcheck.checker.answers.compare import CHANGES_LEAST_ISR, RAISED
 from isrcheck.checker.answers.questions import Topic
 from isrcheck.checker.results.verdict import Word
 from isrcheck.commands.exit_codes import SAFE, UNDECIDED, USAGE, VIOLATED
+from isrcheck.models.kafka.failures.catalogue import failures
 
 DURABLE = "replication.factor=3\nmin.insync.replicas=2\nacks=all\n"
 OTHER = "replication.factor=3\nmin.insync.replicas=2\n"
@@ -216,3 +218,135 @@ def test_each_configuration_is_compared_and_the_worst_is_first(ask):
 def test_contradictions_are_one_line(ask, line, says):
     code, err = ask(f"t {line}", t=DURABLE, b=WITH_ZOOKEEPER)
     assert (code, err.strip()) == (USAGE, f"check: {says}")
+
+
+# --- --compare-with FILE ---
+
+ONE_IN_SYNC = DURABLE.replace("replicas=2", "replicas=1")
+
+
+def described(**least: int) -> str:
+    """Output of kafka-topics for topics with three replicas, each with its min.insync.replicas."""
+    return "".join(
+        f"Topic: {name}\tPartitionCount: 1\tReplicationFactor: 3\tConfigs: min.insync.replicas={number}\n"
+        f"\tTopic: {name}\tPartition: 0\tLeader: 1\tReplicas: 1,2,3\tIsr: 1,2,3\n"
+        for name, number in least.items()
+    )
+
+
+def test_two_sets_of_files_as_text(tmp_path, monkeypatch, capsys, fake):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t").write_text(DURABLE, encoding="utf-8")
+    (tmp_path / "after").write_text(ONE_IN_SYNC, encoding="utf-8")
+    code, out, err = checking(cli.main, capsys)("doctor", "t", "--kafka-version", "3.7", "--compare-with", "after")
+    assert (code, err) == (VIOLATED, "")
+    assert out.splitlines()[0] == "With the files of --compare-with: 2 fixed, 2 new, 1 undecided, 2 unchanged"
+    assert [line.rstrip() for line in out.splitlines() if "becomes" in line] == [
+        "  Setting    min.insync.replicas=2 becomes 1"
+    ]
+
+
+def test_two_sets_of_files(ask):
+    code, out = ask("t --kafka-version 3.7 --compare-with after", t=DURABLE, after=ONE_IN_SYNC)
+    (pair,) = out["configurations"]
+    assert (code, out["change"], out["from_release"], out["to_release"]) == (VIOLATED, "files", "3.7", "3.7")
+    assert listed(out, "fixed") == [
+        "with 2 brokers down, not every write is acknowledged",
+        "the loss of 2 brokers can lose a committed record",
+    ]
+    assert listed(out, "new") == [
+        "an acknowledged record can be lost",
+        "the loss of 1 broker can lose a committed record",
+    ]
+    assert pair["settings"] == [{"key": "min.insync.replicas", "before": "2", "after": "1"}]
+
+
+def test_the_second_files_replace_the_first_ones(ask):
+    files = {"t": DURABLE, "b": "unclean.leader.election.enable=true\n", "after": DURABLE}
+    _, out = ask("t b --kafka-version 3.7 --compare-with after", **files)
+    _, both = ask("t b --kafka-version 3.7 --compare-with after --compare-with b", **files)
+    (pair,), (same,) = out["configurations"], both["configurations"]
+    unclean = {"key": "unclean.leader.election.enable", "before": "true", "after": "false"}
+    assert (pair["settings"], same["settings"]) == ([unclean], [])
+    assert "after: Kafka's defaults of brokers (unclean.leader.election.enable=false" in " ".join(out["assumed"])
+
+
+def test_topics_are_compared_by_name_and_those_of_one_side_are_named(ask):
+    files = {"t": described(a=2, b=2, old=2), "after": described(b=2, a=1, new=1)}
+    _, out = ask("t --kafka-version 3.7 --compare-with after", **files)
+    assert (out["only_before"], out["only_after"]) == (["old"], ["new"])
+    assert [(pair["topics"], len(pair["new"])) for pair in out["configurations"]] == [(["a"], 2), (["b"], 0)]
+
+
+def test_files_without_topics_are_compared_with_every_topic(ask):
+    _, out = ask("t --kafka-version 3.7 --compare-with after", t=described(a=2, b=1), after=DURABLE)
+    assert (out["only_before"], out["only_after"]) == ([], [])
+    assert sorted(pair["topics"] for pair in out["configurations"]) == [["a"], ["b"]]
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("--compare-with gone", "gone: no such file; check the path"),
+        (
+            "--compare-with after --compare 4.1",
+            "--compare-with does not go with --compare; give one of them",
+        ),
+        ("--compare-with after --alerts a.yml", "--alerts does not go with --compare-with; leave one of them out"),
+        ("--compare-with after --restart-all", "--compare-with does not go with --restart-all; leave one of them out"),
+        (
+            "--kafka-version 3.7 --compare-with after",
+            "--compare-with: no topic is on both sides: before the change there are a; after it, b",
+        ),
+    ],
+)
+def test_bad_second_files_are_one_line(ask, line, says):
+    code, err = ask(f"t {line}", t=described(a=2), after=described(b=2))
+    assert (code, err.strip()) == (USAGE, f"check: {says}")
+
+
+def test_details_show_what_is_behind_each_danger(tmp_path, monkeypatch, capsys, fake):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t").write_text(DURABLE, encoding="utf-8")
+    check = checking(cli.main, capsys)
+    _, out, _ = check("doctor", "t", "--kafka-version", "3.7", "--compare", "3.9", "--details")
+    lines = out.splitlines()
+    start = lines.index("Defect: 8.24 A leader that misses its own demotion acknowledges what others have truncated")
+    assert lines[start + 1 : start + 4] == [
+        "  before and after: VIOLATED at step 11, searched to the end, recorded 2026-11-24",
+        "    a broker crashes  kafka 3.7  to the end  1,234 states",
+        "    1  producer_appends at 0",
+    ]
+    assert "   11  follower_reconciles 2 with 1" in lines
+
+
+WITHOUT_ELR = "eligible.leader.replicas.version=0\n"
+
+
+@pytest.mark.parametrize(
+    ("release", "files", "numbers"),
+    [
+        ("4.1", "t --compare-with after", ["8.32"]),
+        ("4.1", "after --compare-with t", ["8.32", "8.35"]),
+        ("4.1", "t --compare-with t", []),
+        ("4.1", "after b --compare-with t --compare-with b", []),
+        ("3.9", "after --compare-with t", []),
+    ],
+)
+def test_failures_of_a_change_of_the_minimum_itself(ask, release, files, numbers):
+    first, *rest = files.split(" ", 1)
+    content = {"t": DURABLE, "after": ONE_IN_SYNC, "b": WITHOUT_ELR}
+    _, out = ask(f"{first} {rest[0]} --kafka-version {release}", **content)
+    (pair,) = out["configurations"]
+    assert [one["number"] for one in pair["while_changing"]] == numbers
+
+
+def test_every_failure_of_a_change_of_the_minimum_says_which_changes_have_it():
+    changing = [
+        failure
+        for failure in failures()
+        if failure.history and any(step.startswith(CHANGES_LEAST_ISR) for step in failure.history.steps)
+    ]
+    says = {failure.number: " ".join(failure.report["conditions"]) for failure in changing}
+    assert {number: RAISED in text for number, text in says.items()} == {"8.32": False, "8.35": True}
+    assert "min.insync.replicas is changed" in says["8.32"]
