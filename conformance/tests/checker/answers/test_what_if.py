@@ -104,6 +104,36 @@ def test_strangers_in_the_elr_keep_the_last_known_leader_from_being_elected():
     assert after(enough, Event(ids(1, 2), Kind.RESTART), ELR).strangers == set()
 
 
+@pytest.mark.parametrize(
+    ("standing", "rules", "steps", "effects", "cause", "leader"),
+    [
+        (partition(1, 2, 3), MIN_2, [""], set(), None, 1),
+        (partition(1, 2, 3), MIN_2, ["3"], {Effect.NO_WRITES}, None, 1),
+        (partition(1, 2, 3, isr="12"), MIN_2, ["3"], set(), None, 1),
+        (partition(1, 2, 3), MIN_2, ["1"], STOPS, None, None),
+        (partition(1, 2, 3), MIN_2, ["1", "23"], {Effect.LOSS} | STOPS, Cause.NOBODY_LEFT, None),
+        (partition(1, 2, 3, isr="1"), UNCLEAN, ["1"], {Effect.LOSS} | STOPS, Cause.UNCLEAN, None),
+        (partition(1, 2), ACKS_1, ["2"], set(), None, 1),
+        (partition(1, 2), ACKS_1, ["2", "1"], {Effect.LOSS} | STOPS, Cause.NOBODY_LEFT, None),
+    ],
+)
+def test_without_a_majority_of_controllers_nobody_is_elected_and_no_isr_changes(
+    standing, rules, steps, effects, cause, leader
+):
+    """The controllers lose their majority in the first event."""
+    events = [Event(frozenset(map(int, step)), has_majority=bool(number)) for number, step in enumerate(steps)]
+    after = after_all(standing, events, rules)
+    assert (after.effects(rules), after.cause, after.leader) == (effects, cause, leader)
+    assert (after.isr, after.elr, after.joiners) == (standing.isr, standing.elr, ids())
+
+
+def test_one_more_loss_can_end_the_majority_of_controllers():
+    assert one_loss_away(partition(1, 2, 3), MIN_2, ids(3)) == {Effect.NO_WRITES}
+    assert one_loss_away(partition(1, 2, 3), MIN_2, ids(1)) == STOPS
+    unled = after(partition(1, 2, isr="12"), Event(ids(1), has_majority=False), MIN_2)
+    assert one_loss_away(unled, MIN_2) == {Effect.LOSS}
+
+
 def test_a_lagging_broker_restarts_first_and_frees_others():
     """2 and 3 have to wait for 1, which lags; 4 has the only replica of a partition, so it may never restart."""
     standings = [(partition(3, 2, 1, isr="32"), MIN_2), (partition(4), MIN_2), (partition(5, 2, 1), MIN_2)]
@@ -171,6 +201,74 @@ def test_a_loss_that_stops_nothing(ask):
         "If broker 5 is lost: every topic goes on",
         [f"  orders  {away} no writes: 2 of 2 partitions", "  audit   goes on"],
     )
+
+
+VOTERS = "a.properties"
+FEW = "1 of 3 voters is left (3002), 2 are needed: nobody is elected, and no ISR changes"
+
+
+@pytest.fixture
+def ask_with_voters(ask, tmp_path):
+    """Ask about the same cluster; a node that is also a broker (3), and two others (3001, 3002) vote."""
+    (tmp_path / VOTERS).write_text("controller.quorum.voters=3@a:1,3001@b:1,3002@[::1]:1\n", encoding="utf-8")
+    return lambda *words: ask(VOTERS, *words)
+
+
+def test_the_controllers_lose_their_majority(ask_with_voters):
+    lines = ask_with_voters("--lose", "broker:3,controller:3001")[1].splitlines()
+    assert lines[0] == (
+        "If broker 3 and controller 3001 are lost: of 2 topics, 1 cannot be read, 1 cannot be written;"
+        " the controllers have no majority"
+    )
+    assert f"  Controllers  {FEW}" in lines
+    assert lines[-2:] == [
+        "  orders  no reads, no writes: partition 1 of 2: no leader until the controllers have a majority and broker 2"
+        " is up; no writes: partition 0 of 2: acks=all waits for broker 3: without a majority of controllers no ISR"
+        " changes; one more loss away from lost records: 2 of 2 partitions",
+        "  audit   one more loss away from no reads, no writes: 1 of 1 partitions",
+    ]
+
+
+def test_the_loss_of_a_node_in_combined_mode_is_that_of_a_broker_and_a_voter(ask_with_voters):
+    answer = json.loads(ask_with_voters("--lose", "controller:3002 then controller:3", "--json")[1])
+    assert answer["events"] == [
+        {"says": "controller 3002", "kind": "lost", "brokers": [], "controllers": [3002]},
+        {"says": "controller 3 (a broker, too)", "kind": "lost", "brokers": [3], "controllers": [3]},
+    ]
+    assert answer["controllers"] == {"voters": [3, 3001, 3002], "left": [3001], "have_majority": False}
+    majority = "2 of 3 voters are left (3001, 3002): a majority, which the loss of one more ends"
+    assert f"  Controllers  {majority}" in ask_with_voters("--lose", "broker:3")[1].splitlines()
+
+
+def test_a_rack_has_controllers(ask_with_voters):
+    out = ask_with_voters("--rack", "az3=5,3001,3002", "--lose", "rack:az3")[1]
+    assert out.splitlines()[0] == (
+        "If rack az3 (broker 5, controllers 3001, 3002) is lost: of 2 topics, 1 cannot be written;"
+        " the controllers have no majority"
+    )
+    unknown = "the rack of broker 5, controllers 3001, 3002 is not known: not counted as in a rack (--rack NAME=ID,ID)"
+    assert f"  Racks        {unknown}" in ask_with_voters("--lose", "rack:az1")[1].splitlines()
+
+
+@pytest.mark.parametrize(
+    ("version", "says"),
+    [
+        (
+            "4.1",
+            "the controllers keep their majority, as no file names those that vote; add the output of"
+            " kafka-metadata-quorum describe --status",
+        ),
+        ("2.4", "ZooKeeper keeps its majority"),
+    ],
+)
+def test_a_majority_is_assumed_if_no_voters_are_known(tmp_path, capsys, version, says):
+    line = "\tTopic: t\tPartition: 0\tLeader: 1\tReplicas: 1,2,3\tIsr: 1,2,3"
+    line += "\tElr: \tLastKnownElr: \n" if version == "4.1" else "\n"
+    (tmp_path / "t.txt").write_text(line, encoding="utf-8")
+    cli.main(["doctor", str(tmp_path / "t.txt"), "--kafka-version", version, "--lose", "1", "--json"])
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["assumed"][-1] == says
+    assert answer["controllers"] == {"voters": [], "left": [], "have_majority": None}
 
 
 @pytest.mark.parametrize("words", [["--fail-on", "can-lose"], ["--strict"]])
@@ -274,8 +372,17 @@ def test_the_answer_is_for_the_replicas_of_each_partition_as_it_is_now(ask, tmp_
         ),
         (
             ["--rack", "az2=1", "--roll"],
-            "--rack az2=1: broker 1 is in rack az2 here, and in rack az1 in another place;"
-            " keep the place that is right",
+            "--rack az2=1: node 1 is in rack az2 here, and in rack az1 in another place; keep the place that is right",
+        ),
+        (
+            ["--lose", "rack:az1 then"],
+            "--lose rack:az1 then: nothing is lost after then; write broker:3, rack:az1, broker:3,4 or rack:az1 then"
+            " broker:5",
+        ),
+        (
+            ["--lose", "controller:1"],
+            "--lose controller:1: 1 is not known as a controller that votes; no file names them; add the output of"
+            " kafka-metadata-quorum describe --status",
         ),
         (["--rack", "az2", "--roll"], "--rack az2: not a rack with its brokers; write it as --rack az1=1,2,3"),
         (["--roll", "--restart-all"], "--roll does not go with --restart-all; give one of them"),
@@ -285,6 +392,17 @@ def test_the_answer_is_for_the_replicas_of_each_partition_as_it_is_now(ask, tmp_
 )
 def test_bad_input(ask, words, message):
     assert ask(*words) == (USAGE, "", f"check: {message}\n")
+
+
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        ("controller:9", "9 is not known as a controller that votes; the voters are 3, 3001, 3002"),
+        ("broker:3001", "no described partition is on broker 3001; write controller:3001"),
+    ],
+)
+def test_an_unknown_controller(ask_with_voters, target, message):
+    assert ask_with_voters("--lose", target) == (USAGE, "", f"check: --lose {target}: {message}\n")
 
 
 def test_no_described_partition(ask, capsys):
