@@ -31,7 +31,7 @@ from isrcheck.checker.answers.what_if import (
 from isrcheck.checker.cluster.cluster import Cluster, Reading
 from isrcheck.checker.cluster.contents import FOR_ONE_KIND, MOST_LISTED, Partition, listed
 from isrcheck.checker.cluster.property_files import printable, quoted
-from isrcheck.checker.cluster.voters import is_majority
+from isrcheck.checker.cluster.voters import is_majority, placement_advice
 from isrcheck.checker.command.options import ClusterOptions
 from isrcheck.checker.results.run import CommandResult
 from isrcheck.checker.results.terminal import counted, table
@@ -45,6 +45,7 @@ MOST_TOPICS = 40
 
 _TARGET = re.compile(r"(?:(?P<kind>broker|controller):)?(?P<node>\d{1,9})|rack:(?P<rack>.+)|(?P<all>all)", re.ASCII)
 _ALL = "all brokers"
+EACH_RACK = "each-rack"
 _EXAMPLE = "broker:3, rack:az1, broker:3,4 or rack:az1 then broker:5"
 
 
@@ -125,6 +126,8 @@ def _named_event(named: Sequence[tuple[str, Brokers]], kind: Kind, nodes: Nodes,
 def _nodes(typed: str, target: str, nodes: Nodes) -> tuple[str, Brokers]:
     """Return nodes in words, and their ids."""
     parts = _TARGET.fullmatch(target)
+    if target == EACH_RACK:
+        raise UsageError(f"{typed}: {EACH_RACK} goes with nothing else, as in {typed.split()[0]} {EACH_RACK}")
     if parts is None:
         raise UsageError(f"{typed}: {quoted(target)} names no brokers; write {_EXAMPLE}")
     if parts["all"]:
@@ -197,6 +200,13 @@ def forecasts_of(clusters: Iterable[Cluster], events: Sequence[Event], nodes: No
         after = after_all(before, events, rules)
         effects, now = after.effects(rules), before.effects(rules)
         yield Forecast(partition, rules, before, after, effects, effects > now, one_loss_away(after, rules, decisive))
+
+
+def _by_topic(forecasts: Iterable[Forecast]) -> dict[str, list[Forecast]]:
+    by_topic: dict[str, list[Forecast]] = defaultdict(list)
+    for forecast in forecasts:
+        by_topic[forecast.partition.topic].append(forecast)
+    return by_topic
 
 
 def standing_of(partition: Partition) -> Standing:
@@ -416,6 +426,98 @@ def _which(names: Sequence[str]) -> str:
     return f": {listed(names)}" if len(names) > 1 else ""
 
 
+# --- Each rack ---
+
+
+@dataclass(frozen=True)
+class OfRack:
+    """What happens if one rack is lost."""
+
+    rack: str
+    members: Brokers
+    voters_left: int
+    """How many voters are left, without those whose rack is not known."""
+    has_majority: bool | None
+    """Whether a majority of the voters is left; None if the voters or their racks are not known."""
+    by_topic: Mapping[str, Sequence[Forecast]]
+
+    def topics(self, effect: Effect) -> list[str]:
+        """Return the topics with this effect."""
+        return sorted(topic for topic, each in self.by_topic.items() if any(effect in one.effects for one in each))
+
+
+_COLUMNS = {
+    Effect.LOSS: "can lose acknowledged records",
+    Effect.NO_WRITES: "cannot be written",
+    Effect.NO_READS: "cannot be read",
+}
+
+
+def _of_rack(rack: str, reading: Reading, nodes: Nodes, kind: Kind) -> OfRack:
+    members = frozenset(node for node, its_rack in nodes.racks.items() if its_rack == rack)
+    event = Event(members, kind, has_majority=nodes.has_majority(members))
+    unplaced = nodes.voters - nodes.racks.keys()
+    is_known = nodes.voters and nodes.has_majority(members | unplaced) == event.has_majority
+    by_topic = _by_topic(forecasts_of(reading.clusters, [event], nodes))
+    left = len(nodes.voters - members - unplaced)
+    return OfRack(rack, members, left, event.has_majority if is_known else None, by_topic)
+
+
+def _each_rack(reading: Reading, nodes: Nodes, kind: Kind, *, details: bool) -> tuple[list[str], dict[str, Any]]:
+    """Return the lines and the object that say for each rack what happens if it alone is lost."""
+    racks = sorted(set(nodes.racks.values()))
+    if not racks:
+        option = "--lose" if kind is Kind.LOST else "--lose-power"
+        raise UsageError(f"{option} {EACH_RACK}: no rack is known; {_cure('az1')}")
+    every = [_of_rack(rack, reading, nodes, kind) for rack in racks]
+    harms = {"acknowledged records can be lost": [one for one in every if one.topics(Effect.LOSS)]}
+    for effect, says in (
+        (Effect.NO_READS, "topics cannot be read"),
+        (Effect.NO_WRITES, "topics cannot be written"),
+    ):
+        harms[says] = [one for one in every if one.topics(effect)]
+    harms["the controllers have no majority"] = [one for one in every if one.has_majority is False]
+    says = "; ".join(f"{harm} ({listed([one.rack for one in where])})" for harm, where in harms.items() if where)
+    headline = f"If one of {counted(len(racks), 'rack')} {_HAPPENS[kind][0]}: {says or _GOES_ON}"
+    rows = list(_rows(reading, nodes))
+    advice = None
+    if not nodes.voters:
+        rows.append(("Assumed", _assumed_of_controllers(reading)))
+    elif not nodes.voters - nodes.racks.keys():
+        advice = placement_advice({one.rack: len(one.members & nodes.voters) for one in every})
+        rows.append(("Controllers", advice or "the majority survives the loss of any one rack"))
+    head = ("rack", "nodes", "majority of controllers", *_COLUMNS.values())
+    lines = [headline, *table(rows, "  "), "", *table([head, *(_cells(one, nodes) for one in every)], "  ")]
+    for one in every if details else ():
+        lines += ["", f"  {printable(one.rack)}", *table(_topic_rows(one.by_topic, details=True), "    ")]
+    content = {
+        "headline": headline,
+        "kind": kind.name.lower(),
+        "racks": [
+            {
+                "rack": one.rack,
+                "brokers": sorted(one.members & nodes.brokers),
+                "controllers": sorted(one.members & nodes.voters),
+                "have_majority": one.has_majority,
+                **{effect.name.lower(): one.topics(effect) for effect in Effect},
+            }
+            for one in every
+        ],
+        "advice": advice,
+        **_of_files(reading, [] if nodes.voters else [_assumed_of_controllers(reading)]),
+    }
+    return lines, content
+
+
+def _cells(one: OfRack, nodes: Nodes) -> tuple[str, ...]:
+    """Return a line of the table."""
+    says = {True: "yes", False: "no", None: "not known"}[one.has_majority]
+    if one.has_majority is not None:
+        says += f": {one.voters_left} of {len(nodes.voters)} left"
+    topics = (one.topics(effect) for effect in _COLUMNS)
+    return printable(one.rack), nodes.in_words(one.members), says, *(listed(names) or "none" for names in topics)
+
+
 # --- A rolling restart ---
 
 
@@ -498,11 +600,14 @@ def foretell(reading: Reading, options: ClusterOptions, *, details: bool, strict
     if options.roll:
         return _roll(reading, details=details)
     nodes = nodes_of(reading, partitions)
+    fails = strict or "can-lose" in (options.fail_on or ())
+    if EACH_RACK in (*options.lose, *options.lose_power) and len(options.lose) + len(options.lose_power) == 1:
+        lines, content = _each_rack(reading, nodes, Kind.LOST if options.lose else Kind.POWER, details=details)
+        loses = any(rack["loss"] for rack in content["racks"])
+        return CommandResult("\n".join(lines), content, VIOLATED if loses and fails else SAFE)
     named = events_of(options, nodes)
     events = [one.event for one in named]
-    by_topic: dict[str, list[Forecast]] = defaultdict(list)
-    for forecast in forecasts_of(reading.clusters, events, nodes):
-        by_topic[forecast.partition.topic].append(forecast)
+    by_topic = _by_topic(forecasts_of(reading.clusters, events, nodes))
     forecasts = [forecast for of_topic in by_topic.values() for forecast in of_topic]
     headline = _headline(named, forecasts)
     by_rack = any("rack " in one.says for one in named)
@@ -512,7 +617,6 @@ def foretell(reading: Reading, options: ClusterOptions, *, details: bool, strict
     if details:
         lines += ["", *table([_partition_row(forecast) for forecast in forecasts], "  ")]
     loses = any(Effect.LOSS in forecast.effects for forecast in forecasts)
-    is_failure = loses and (strict or "can-lose" in (options.fail_on or ()))
     content = {
         "headline": headline,
         "events": [_event_object(one, nodes) for one in named],
@@ -524,7 +628,7 @@ def foretell(reading: Reading, options: ClusterOptions, *, details: bool, strict
         "partitions": [_object(forecast) for forecast in forecasts],
         **_of_files(reading, [] if nodes.voters else [_assumed_of_controllers(reading)]),
     }
-    return CommandResult("\n".join(lines), content, VIOLATED if is_failure else SAFE)
+    return CommandResult("\n".join(lines), content, VIOLATED if loses and fails else SAFE)
 
 
 def _event_object(named: NamedEvent, nodes: Nodes) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from isrcheck.checker.cluster.property_files import PropertiesError, Section
+from isrcheck.checker.cluster.property_files import PropertiesError, Section, printable
 from isrcheck.checker.cluster.releases import Role
 
 VOTERS = "controller.quorum.voters"
@@ -50,8 +50,10 @@ def placement_advice(racks: Mapping[str, int]) -> str | None:
     needed = [rack for rack, here in racks.items() if not is_majority(count - here, count)]
     if not needed:
         return None
-    must_not = " and ".join(f"{rack} ({racks[rack]} of {count})" for rack in sorted(needed))
-    says = f"without {must_not} no majority is left, so {'it' if len(needed) == 1 else 'each'} must not fail"
+    must_not = " and ".join(f"{printable(rack)} ({racks[rack]} of {count})" for rack in sorted(needed))
+    says = (
+        f"without {must_not} no majority is left, so {'it must not' if len(needed) == 1 else 'none of them may'} fail"
+    )
     other = "another rack" if len(racks) > 2 else "a third rack"
     targets = [*sorted(racks, key=lambda rack: racks[rack]), ""]
     largest = max(needed, key=lambda rack: racks[rack])
@@ -61,6 +63,6 @@ def placement_advice(racks: Mapping[str, int]) -> str | None:
             changed[target] = changed.get(target, 0) + 1
             total = count + 1 - moved
             if target != largest and all(is_majority(total - here, total) for here in changed.values()):
-                where = target or other
-                return f"{says}: {verb} a voter {f'from {largest} ' if moved else ''}{f'to {where}'}"
+                where = printable(target) or other
+                return f"{says}: {verb} a voter {f'from {printable(largest)} ' if moved else ''}to {where}"
     return f"{says}: no rack may have half of the voters or more, as with three voters in three racks"

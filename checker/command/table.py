@@ -271,8 +271,8 @@ OPTIONS = (
     ),
     Option(
         "--lose EXPRESSION",
-        "what if these are lost: broker:3, controller:3001, rack:az1, or rack:az1 then broker:5; a further --lose comes"
-        " later",
+        "what if these are lost: broker:3, controller:3001, rack:az1, rack:az1 then broker:5, or each-rack in turn;"
+        " a further --lose comes later",
         is_repeated=True,
         only=WITH_A_CLUSTER,
         group=WHAT_IF,

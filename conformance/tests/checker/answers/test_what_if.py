@@ -250,6 +250,52 @@ def test_a_rack_has_controllers(ask_with_voters):
     assert f"  Racks        {unknown}" in ask_with_voters("--lose", "rack:az1")[1].splitlines()
 
 
+TWO_AND_A_HALF = ["--rack", "az1=3001", "--rack", "az2=5", "--rack", "az3=3002"]
+
+
+def test_each_rack_is_lost_in_turn(ask_with_voters):
+    code, out, _ = ask_with_voters(*TWO_AND_A_HALF, "--lose", "each-rack")
+    lines = out.splitlines()
+    assert (code, lines[0]) == (
+        SAFE,
+        "If one of 3 racks is lost: acknowledged records can be lost (az1); topics cannot be read (az1);"
+        " topics cannot be written (az1, az2)",
+    )
+    assert "  Controllers  the majority survives the loss of any one rack" in lines
+    assert [line.split("  ") for line in lines[-4:]] == [
+        line.split("  ")
+        for line in (
+            "  rack  nodes                          majority of controllers  can lose acknowledged records"
+            "  cannot be written  cannot be read",
+            "  az1   brokers 1, 2, controller 3001  yes: 2 of 3 left         audit                        "
+            "  audit, orders      audit",
+            "  az2   brokers 3, 5                   yes: 2 of 3 left         none                         "
+            "  orders             none",
+            "  az3   controller 3002                yes: 2 of 3 left         none                         "
+            "  none               none",
+        )
+    ]
+    assert ask_with_voters(*TWO_AND_A_HALF, "--lose", "each-rack", "--fail-on", "can-lose")[0] == VIOLATED
+    power = ask_with_voters(*TWO_AND_A_HALF, "--lose-power", "each-rack")[1]
+    assert power.startswith("If one of 3 racks loses power and comes back: acknowledged records can be lost (az1); ")
+
+
+def test_two_racks_do_not_place_a_majority(ask_with_voters):
+    racks = ["--rack", "az1=3001,3002", "--rack", "az2=5"]
+    out = ask_with_voters(*racks, "--lose", "each-rack", "--details")[1]
+    advice = "without az1 (2 of 3) no majority is left, so it must not fail: move a voter from az1 to a third rack"
+    assert f"  Controllers  {advice}" in out.splitlines()
+    assert out.splitlines()[0].endswith("; the controllers have no majority (az1)")
+    single = ask_with_voters(*racks, "--lose", "rack:az2", "--details")[1].splitlines()
+    assert out.splitlines()[-3:] == ["  az2", *(f"  {line}" for line in single[-6:-4])]
+
+
+def test_the_majority_is_not_known_if_the_racks_of_voters_are_not(ask_with_voters):
+    answer = json.loads(ask_with_voters("--rack", "az1=3001", "--lose", "each-rack", "--json")[1])
+    assert [(rack["rack"], rack["have_majority"]) for rack in answer["racks"]] == [("az1", None), ("az2", None)]
+    assert answer["advice"] is None
+
+
 @pytest.mark.parametrize(
     ("version", "says"),
     [
@@ -384,6 +430,10 @@ def test_the_answer_is_for_the_replicas_of_each_partition_as_it_is_now(ask, tmp_
             "--lose controller:1: 1 is not known as a controller that votes; no file names them; add the output of"
             " kafka-metadata-quorum describe --status",
         ),
+        (
+            ["--lose", "each-rack then broker:1"],
+            "--lose each-rack then broker:1: each-rack goes with nothing else, as in --lose each-rack",
+        ),
         (["--rack", "az2", "--roll"], "--rack az2: not a rack with its brokers; write it as --rack az1=1,2,3"),
         (["--roll", "--restart-all"], "--roll does not go with --restart-all; give one of them"),
         (["--lose", "broker:1", "--report", "r"], "--report does not go with --lose; leave one of them out"),
@@ -415,3 +465,8 @@ def test_no_known_rack(ask, capsys):
     assert cli.main(["doctor", "topics.txt", "--kafka-version", "4.1", "--lose", "rack:a"]) == USAGE
     cure = "give --rack a=1,2,3, the brokers' files, or the output of kafka-broker-api-versions"
     assert capsys.readouterr().err == f"check: --lose rack:a: no broker is in rack a; no rack is known: {cure}\n"
+    assert cli.main(["doctor", "topics.txt", "--kafka-version", "4.1", "--lose", "each-rack"]) == USAGE
+    assert (
+        capsys.readouterr().err
+        == f"check: --lose each-rack: no rack is known; {cure.replace('rack a=', 'rack az1=')}\n"
+    )

@@ -8,7 +8,7 @@ import pytest
 
 from isrcheck.checker.cluster.property_files import PropertiesError, Property, Section
 from isrcheck.checker.cluster.releases import Role
-from isrcheck.checker.cluster.voters import VOTERS, is_majority, voters_of
+from isrcheck.checker.cluster.voters import VOTERS, is_majority, placement_advice, voters_of
 
 
 def files(*values: str) -> list[Section]:
@@ -42,3 +42,36 @@ def test_files_with_different_voters():
 def test_majorities():
     assert [left for left in range(6) if is_majority(left, 5)] == [3, 4, 5]
     assert [left for left in range(5) if is_majority(left, 4)] == [3, 4]
+
+
+RULE = "no rack may have half of the voters or more, as with three voters in three racks"
+
+
+@pytest.mark.parametrize(
+    ("racks", "advice"),
+    [
+        ({"a": 1, "b": 1, "c": 1}, None),
+        ({"a": 2, "b": 2, "c": 1}, None),
+        (
+            {"a": 2, "b": 1},
+            "without a (2 of 3) no majority is left, so it must not fail: move a voter from a to a third rack",
+        ),
+        (
+            {"a": 2, "b": 1, "c": 0},
+            "without a (2 of 3) no majority is left, so it must not fail: move a voter from a to c",
+        ),
+        (
+            {"a": 2, "b": 2},
+            "without a (2 of 4) and b (2 of 4) no majority is left, so none of them may fail:"
+            " add a voter to a third rack",
+        ),
+        ({"a": 3, "b": 0}, f"without a (3 of 3) no majority is left, so it must not fail: {RULE}"),
+    ],
+)
+def test_advice_on_the_racks_of_voters(racks, advice):
+    assert placement_advice(racks) == advice
+
+
+@pytest.mark.parametrize("voters", range(1, 10))
+def test_no_placement_over_two_racks_survives_the_loss_of_either(voters):
+    assert all(placement_advice({"a": here, "b": voters - here}) for here in range(voters + 1))
