@@ -232,6 +232,7 @@ def _with_rules(clusters: Iterable[Cluster]) -> Iterator[tuple[Partition, Rules]
                     unclean_election=cluster.unclean_election.value,
                     has_elr=cluster.generation.has_elr,
                     flushes_every_message=cluster.flushes_every_message,
+                    keeps_unnoticed_leader=not cluster.release.has("4.0"),
                 )
             yield partition, known[sizes]
 
@@ -289,6 +290,8 @@ def _why(forecast: Forecast) -> str:
             reasons.append("a replica that was not in sync is elected (unclean.leader.election.enable=true)")
         case Cause.UNFLUSHED:
             reasons.append(f"all in sync ({_ids(before.isr & gone)}) lose what they have not flushed")
+        case Cause.UNNOTICED:
+            reasons.append(f"broker {before.leader} leads again without what it had not flushed, if it is back first")
         case Cause.BLOCKED:
             strangers = f"brokers in the ELR that are no replicas ({_ids(after.strangers)})"
             reasons.append(f"{strangers} keep the last known leader from being elected, except by hand")

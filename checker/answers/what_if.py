@@ -31,7 +31,9 @@ Out: the `Standing` after the event, and whether an acknowledged record can be l
    cannot remove a lost member from the ISR: while its request (AlterPartition) has no answer, the old ISR counts
    (PendingShrinkIsr.maximalIsr), the high watermark does not pass the log end of the lost member
    (Partition.maybeIncrementLeaderHW), and acks=all waits for the high watermark (checkEnoughReplicasReachOffset). What
-   is below the high watermark can be read. Records are lost as if a controller that is back noticed all ends at once.
+   is below the high watermark can be read. Records are lost as if a controller that is back noticed all ends at once,
+   except that up to 3.9 a leader that loses power can be back before, keeps its leadership, and lacks what it had not
+   flushed (ClusterControlManager.registerBroker).
 """
 
 from __future__ import annotations
@@ -70,6 +72,8 @@ class Cause(Enum):
     """A replica is elected that need not have the record (rule 5)."""
     UNFLUSHED = auto()
     """All brokers lose power that surely have the record (rule 9)."""
+    UNNOTICED = auto()
+    """The leader loses power, and leads again before a controller has noticed that (rule 10)."""
     BLOCKED = auto()
     """The last known leader has the record, but strangers in the ELR keep it from being elected (rule 4)."""
 
@@ -97,6 +101,8 @@ class Rules:
     unclean_election: bool = False
     has_elr: bool = False
     flushes_every_message: bool = False
+    keeps_unnoticed_leader: bool = False
+    """Whether a leader that restarts before a controller has noticed its end keeps its leadership: up to 3.9."""
 
 
 @dataclass(frozen=True)
@@ -207,11 +213,14 @@ def _unnoticed(standing: Standing, event: Event, rules: Rules) -> Standing:
     recorded = standing.recorded or standing
     going = (standing.gone - recorded.gone) | (event.brokers & frozenset(standing.replicas))
     once_noticed = after(recorded, Event(going, event.kind), rules)
+    cause, keeps_all = once_noticed.cause, event.kind is not Kind.POWER or rules.flushes_every_message
+    if cause is None and recorded.leader in going and rules.keeps_unnoticed_leader and not keeps_all:
+        cause = Cause.UNNOTICED
     return replace(
         recorded,
         leader=None if recorded.leader in going else recorded.leader,
         gone=recorded.gone | going,
-        cause=once_noticed.cause,
+        cause=cause,
         recorded=recorded,
     )
 

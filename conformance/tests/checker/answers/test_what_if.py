@@ -127,6 +127,22 @@ def test_without_a_majority_of_controllers_nobody_is_elected_and_no_isr_changes(
     assert (after.isr, after.elr, after.joiners) == (standing.isr, standing.elr, ids())
 
 
+@pytest.mark.parametrize(
+    ("kind", "flushes", "keeps", "cause"),
+    [
+        (POWER, False, True, Cause.UNNOTICED),
+        (POWER, False, False, None),
+        (POWER, True, True, None),
+        (RESTART, False, True, None),
+    ],
+)
+def test_up_to_3_9_a_leader_that_loses_power_leads_again_before_a_controller_notices(kind, flushes, keeps, cause):
+    rules = replace(MIN_2, flushes_every_message=flushes, keeps_unnoticed_leader=keeps)
+    event = Event(ids(1), kind, has_majority=False)
+    assert after(partition(1, 2, 3), event, rules).cause is cause
+    assert after(partition(1, 2, 3), replace(event, brokers=ids(2)), rules).cause is None
+
+
 def test_one_more_loss_can_end_the_majority_of_controllers():
     assert one_loss_away(partition(1, 2, 3), MIN_2, ids(3)) == {Effect.NO_WRITES}
     assert one_loss_away(partition(1, 2, 3), MIN_2, ids(1)) == STOPS
