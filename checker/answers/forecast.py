@@ -228,6 +228,7 @@ def _with_rules(clusters: Iterable[Cluster]) -> Iterator[tuple[Partition, Rules]
                 known[sizes] = Rules(
                     acks_all=cluster.producer.acks.value == "all",
                     min_insync_replicas=min(least, sizes[0]) if is_limited else least,
+                    given_minimum=least,
                     controllers_minimum=min(least, sizes[1]),
                     unclean_election=cluster.unclean_election.value,
                     has_elr=cluster.generation.has_elr,
@@ -559,6 +560,7 @@ def _roll(reading: Reading, *, details: bool) -> CommandResult:
             str(broker): [every[place][0].name for place in places] for broker, places in restart.not_now.items()
         },
         "never": sorted(never),
+        "leaderless": leaderless,
         **_of_files(reading),
     }
     lines = [headline, *table([*rows, *_rows(reading)], "  ")]
@@ -573,10 +575,15 @@ def _needs_all(partition: Partition, rules: Rules) -> bool:
 def _obstacle(partition: Partition, rules: Rules) -> str:
     """Return why a partition stands in the way of a member of its ISR that shall restart, and what has to change."""
     isr, minimum = partition.isr, rules.min_insync_replicas
-    says = f"{printable(partition.name)} has {len(isr)} in sync ({_ids(isr)}), min.insync.replicas={minimum}"
+    given = max(rules.given_minimum, minimum)
+    counts = f" (counts as {minimum})" if given > minimum else ""
+    says = f"{printable(partition.name)} has {len(isr)} in sync ({_ids(isr)}), min.insync.replicas={given}{counts}"
     if not _needs_all(partition, rules):
         return f"{says}, until {_one_of(frozenset(partition.replicas) - frozenset(isr))} in sync again"
-    cure = "add a replica" + " or lower min.insync.replicas" * (minimum > 1)
+    missing = max(given, 1) + 1 - len(partition.replicas)
+    cure = f"add {'a replica' if missing == 1 else counted(missing, 'replica')}" + " or lower min.insync.replicas" * (
+        minimum > 1
+    )
     return f"{says}, {counted(len(partition.replicas), 'replica')}: {cure}"
 
 

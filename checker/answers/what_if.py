@@ -96,6 +96,8 @@ class Rules:
     acks_all: bool = True
     min_insync_replicas: int = 1
     """The value with which the leader compares the ISR: since 3.7 at most the number of the partition's replicas."""
+    given_minimum: int = 0
+    """min.insync.replicas as it is set; 0 if it is the same."""
     controllers_minimum: int = 1
     """The value with which the controller decides on the ELR (rule 4): at most the number of partition 0's replicas."""
     unclean_election: bool = False

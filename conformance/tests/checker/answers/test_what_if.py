@@ -386,6 +386,23 @@ def test_a_rolling_restart_with_a_partition_without_a_leader(ask, tmp_path):
         "All 3 brokers may restart, one at a time; 1 partition without a leader",
     )
     assert "  Beware   no leader: t-0; first bring up a broker that may lead" in out.splitlines()
+    assert json.loads(ask("--roll", "--json")[1])["leaderless"] == ["t-0"]
+
+
+def test_a_minimum_above_the_number_of_replicas_is_shown_as_it_is_set(ask, tmp_path):
+    (tmp_path / "topics.txt").write_text(
+        "Topic: t\tPartitionCount: 1\tReplicationFactor: 2\tConfigs: min.insync.replicas=3\n"
+        "\tTopic: t\tPartition: 0\tLeader: 1\tReplicas: 1,2\tIsr: 1,2\tElr: \tLastKnownElr: \n",
+        encoding="utf-8",
+    )
+    says = "t-0 has 2 in sync (1, 2), min.insync.replicas=3 (counts as 2), 2 replicas: add 2 replicas or lower"
+    assert f"  Never    broker 1: {says} min.insync.replicas" in ask("--roll")[1].splitlines()
+
+
+def test_only_members_of_the_isr_are_said_to_be_in_sync(ask, tmp_path):
+    line = "\tTopic: t\tPartition: 0\tLeader: 1\tReplicas: 1,2,3\tIsr: 1\tElr: 2\tLastKnownElr: \n"
+    (tmp_path / "topics.txt").write_text(line, encoding="utf-8")
+    assert "all in sync (1) lose what they have not flushed" in ask("--lose-power", "all")[1]
 
 
 @pytest.mark.parametrize(("elr", "until"), [("", " until broker 2 is up"), ("7", "")])
