@@ -69,7 +69,7 @@ class Nodes:
         return self.voters.difference(*(event.brokers for event in events))
 
     def decisive(self, left: Brokers) -> Brokers:
-        """Return the voters of which none may be lost any more, if only these are left."""
+        """Return the voters of which no further one may be lost, if only these are left."""
         return left if left and not self.has_majority(self.voters - left | {min(left)}) else NOBODY
 
     def has_majority(self, lost: Brokers) -> bool:
