@@ -17,6 +17,7 @@ from typing import Any
 
 from isrcheck.checker.answers.report import subject
 from isrcheck.checker.answers.what_if import (
+    NOBODY,
     Brokers,
     Cause,
     Effect,
@@ -31,6 +32,7 @@ from isrcheck.checker.answers.what_if import (
 from isrcheck.checker.cluster.cluster import Cluster, Reading
 from isrcheck.checker.cluster.contents import FOR_ONE_KIND, MOST_LISTED, Partition, listed
 from isrcheck.checker.cluster.property_files import printable, quoted
+from isrcheck.checker.cluster.voters import is_majority, placement_advice
 from isrcheck.checker.command.options import ClusterOptions
 from isrcheck.checker.results.run import CommandResult
 from isrcheck.checker.results.terminal import counted, table
@@ -42,61 +44,120 @@ MOST_TOPICS = 40
 
 # --- Which brokers are meant ---
 
-_TARGET = re.compile(r"(?:broker:)?(?P<broker>\d{1,9})|rack:(?P<rack>.+)|(?P<all>all)", re.ASCII)
+_TARGET = re.compile(r"(?:(?P<kind>broker|controller):)?(?P<node>\d{1,9})|rack:(?P<rack>.+)|(?P<all>all)", re.ASCII)
 _ALL = "all brokers"
+EACH_RACK = "each-rack"
 _EXAMPLE = "broker:3, rack:az1, broker:3,4 or rack:az1 then broker:5"
 
 
 @dataclass(frozen=True)
+class Nodes:
+    """The nodes of a cluster. A node in combined mode is both a broker and a voter."""
+
+    brokers: Brokers
+    voters: Brokers
+    """The controllers that vote; empty if no file names them."""
+    racks: Mapping[int, str]
+    """The rack of each node whose rack is known."""
+
+    def in_words(self, nodes: Iterable[int]) -> str:
+        """Name nodes, those in combined mode only as brokers."""
+        brokers, others = set(nodes) & self.brokers, set(nodes) - self.brokers
+        return ", ".join([_named(brokers)] * bool(brokers) + [_named(others, "controller")] * bool(others))
+
+    def left(self, events: Iterable[Event]) -> Brokers:
+        """Return the voters that are left after the events."""
+        return self.voters.difference(*(event.brokers for event in events))
+
+    def decisive(self, left: Brokers) -> Brokers:
+        """Return the voters of which no further one may be lost, if only these are left."""
+        return left if left and not self.has_majority(self.voters - left | {min(left)}) else NOBODY
+
+    def has_majority(self, lost: Brokers) -> bool:
+        """Whether the voters without those that are lost are a majority, which is assumed if they are not known."""
+        return not self.voters or is_majority(len(self.voters - lost), len(self.voters))
+
+
+def nodes_of(reading: Reading, partitions: Iterable[Partition]) -> Nodes:
+    """Return the nodes that are known. A node with a rack, which has no replicas and does not vote, is a broker."""
+    voters = frozenset(reading.voters)
+    with_replicas = frozenset(replica for partition in partitions for replica in partition.replicas)
+    return Nodes(with_replicas | (reading.racks.keys() - voters), voters, reading.racks)
+
+
+@dataclass(frozen=True)
 class NamedEvent:
-    """An event, and the brokers in words."""
+    """An event, and its nodes in words."""
 
     says: str
     event: Event
     is_one: bool
-    """Whether the words name one broker or one rack."""
+    """Whether the words name one node or one rack."""
 
 
-def events_of(options: ClusterOptions, racks: Mapping[int, str], brokers: Brokers) -> list[NamedEvent]:
-    """Return the events that the options ask for, in order; none for --roll. `brokers` are those of the cluster. Raises
-    UsageError for an unknown broker or rack, or a text that is no expression."""
+def events_of(options: ClusterOptions, nodes: Nodes) -> list[NamedEvent]:
+    """Return the events that the options ask for, in order; none for --roll. Raises UsageError for an unknown node or
+    rack, or a text that is no expression."""
     if options.restart_all:
-        return [NamedEvent(_ALL, Event(brokers, Kind.RESTART), is_one=False)]
+        return [_named_event([(_ALL, nodes.brokers)], Kind.RESTART, nodes, NOBODY)]
     typed = [("--lose", Kind.LOST, text) for text in options.lose]
     typed += [("--lose-power", Kind.POWER, text) for text in options.lose_power]
-    events = []
+    events, gone = list[NamedEvent](), NOBODY
     for option, kind, text in typed:
-        for step in re.split(r"\s+then\s+", text.strip()):
+        for step in re.split(r"\s+then(?:\s+|$)", text.strip()):
+            if not step:
+                raise UsageError(f"{option} {text}: nothing is lost after then; write {_EXAMPLE}")
             targets = [target.strip() for target in re.split(r",|\s+and\s+", step)]
-            named = [_brokers(f"{option} {text}", target, racks, brokers) for target in targets]
-            chosen = frozenset[int]().union(*(ids for _, ids in named))
-            says = " and ".join(words for words, _ in named)
-            events.append(NamedEvent(says, Event(chosen, kind), is_one=len(named) == 1 and says != _ALL))
+            named = [_nodes(f"{option} {text}", target, nodes) for target in targets]
+            events.append(_named_event(named, kind, nodes, gone))
+            gone |= events[-1].event.brokers
     if len(events) > 1 and options.lose_power:
         raise UsageError("--lose-power: only one loss of power can be asked about; join its brokers with commas")
     return events
 
 
-def _brokers(typed: str, target: str, racks: Mapping[int, str], brokers: Brokers) -> tuple[str, Brokers]:
-    """Return brokers in words, and their ids."""
+def _named_event(named: Sequence[tuple[str, Brokers]], kind: Kind, nodes: Nodes, gone: Brokers) -> NamedEvent:
+    """Return the event in which all the named nodes go at once, after those that are `gone`."""
+    chosen = frozenset[int]().union(*(ids for _, ids in named))
+    says = " and ".join(words for words, _ in named)
+    event = Event(chosen, kind, has_majority=nodes.has_majority(gone | chosen))
+    return NamedEvent(says, event, is_one=len(named) == 1 and says != _ALL)
+
+
+def _nodes(typed: str, target: str, nodes: Nodes) -> tuple[str, Brokers]:
+    """Return nodes in words, and their ids."""
     parts = _TARGET.fullmatch(target)
+    if target == EACH_RACK:
+        raise UsageError(f"{typed}: {EACH_RACK} goes with nothing else, as in {typed.split()[0]} {EACH_RACK}")
     if parts is None:
         raise UsageError(f"{typed}: {quoted(target)} names no brokers; write {_EXAMPLE}")
     if parts["all"]:
-        return _ALL, brokers
-    if parts["rack"] is None:
-        broker = int(parts["broker"])
-        if broker not in brokers:
-            raise UsageError(
-                f"{typed}: no described partition is on broker {broker}; the known brokers are {_ids(brokers, most=20)}"
-            )
-        return f"broker {broker}", frozenset({broker})
-    members = frozenset(broker for broker, rack in racks.items() if rack == parts["rack"])
+        return _ALL, nodes.brokers
+    if parts["rack"] is not None:
+        return _rack(typed, parts["rack"], nodes)
+    node = int(parts["node"])
+    if parts["kind"] == "controller":
+        if node not in nodes.voters:
+            there = f"the voters are {_ids(nodes.voters, most=20)}" if nodes.voters else f"no file names them; {_ADD}"
+            raise UsageError(f"{typed}: {node} is not known as a controller that votes; {there}")
+        return f"controller {node}{' (a broker, too)' * (node in nodes.brokers)}", frozenset({node})
+    if node not in nodes.brokers:
+        known = f"the known brokers are {_ids(nodes.brokers, most=20)}"
+        cure = f"write controller:{node}" if node in nodes.voters else known
+        raise UsageError(f"{typed}: no described partition is on broker {node}; {cure}")
+    return f"broker {node}", frozenset({node})
+
+
+def _rack(typed: str, rack: str, nodes: Nodes) -> tuple[str, Brokers]:
+    members = frozenset(node for node, its_rack in nodes.racks.items() if its_rack == rack)
     if not members:
-        rack = printable(parts["rack"])
-        known = f"the racks are {listed(sorted(set(racks.values())))}" if racks else f"no rack is known: {_cure(rack)}"
-        raise UsageError(f"{typed}: no broker is in rack {rack}; {known}")
-    return f"rack {printable(parts['rack'])} ({_named(members)})", members
+        racks = sorted(set(nodes.racks.values()))
+        known = f"the racks are {listed(racks)}" if racks else f"no rack is known: {_cure(printable(rack))}"
+        raise UsageError(f"{typed}: no broker is in rack {printable(rack)}; {known}")
+    return f"rack {printable(rack)} ({nodes.in_words(members)})", members
+
+
+_ADD = "add the output of kafka-metadata-quorum describe --status"
 
 
 def _cure(rack: str) -> str:
@@ -108,9 +169,9 @@ def _ids(brokers: Iterable[int], most: int = MOST_LISTED) -> str:
     return ", ".join(map(str, ids[:most])) + (f" and {len(ids) - most:,} more" if len(ids) > most else "")
 
 
-def _named(brokers: Iterable[int]) -> str:
-    ids = list(brokers)
-    return f"broker{'s' * (len(ids) != 1)} {_ids(ids)}"
+def _named(nodes: Iterable[int], role: str = "broker") -> str:
+    ids = list(nodes)
+    return f"{role}{'s' * (len(ids) != 1)} {_ids(ids)}"
 
 
 # --- What happens ---
@@ -132,18 +193,26 @@ class Forecast:
     """The further effects that the loss of one more broker can have."""
 
 
-def forecasts_of(clusters: Iterable[Cluster], events: Sequence[Event]) -> Iterator[Forecast]:
+def forecasts_of(clusters: Iterable[Cluster], events: Sequence[Event], nodes: Nodes) -> Iterator[Forecast]:
     """Yield what happens to each partition."""
+    decisive = nodes.decisive(nodes.left(events))
 
     @cache  # a cluster with a million partitions has far fewer different assignments
     def happens(before: Standing, rules: Rules) -> tuple[Standing, Effects, bool, Effects]:
         after = after_all(before, events, rules)
         effects, now = after.effects(rules), before.effects(rules)
-        return after, effects, effects > now, one_loss_away(after, rules)
+        return after, effects, effects > now, one_loss_away(after, rules, decisive)
 
     for partition, rules in _with_rules(clusters):
         before = standing_of(partition)
         yield Forecast(partition, rules, before, *happens(before, rules))
+
+
+def _by_topic(forecasts: Iterable[Forecast]) -> dict[str, list[Forecast]]:
+    by_topic: dict[str, list[Forecast]] = defaultdict(list)
+    for forecast in forecasts:
+        by_topic[forecast.partition.topic].append(forecast)
+    return by_topic
 
 
 def standing_of(partition: Partition) -> Standing:
@@ -178,10 +247,12 @@ def _with_rules(clusters: Iterable[Cluster]) -> Iterator[tuple[Partition, Rules]
                 known[sizes] = Rules(
                     acks_all=cluster.producer.acks.value == "all",
                     min_insync_replicas=min(least, sizes[0]) if is_limited else least,
+                    given_minimum=least,
                     controllers_minimum=min(least, sizes[1]),
                     unclean_election=cluster.unclean_election.value,
                     has_elr=cluster.generation.has_elr,
                     flushes_every_message=cluster.flushes_every_message,
+                    keeps_unnoticed_leader=not cluster.release.has("4.0"),
                 )
             yield partition, known[sizes]
 
@@ -199,6 +270,7 @@ _HAPPENS = {
     Kind.POWER: ("loses power and comes back", "lose power and come back"),
     Kind.RESTART: ("restarts", "restart at once"),
 }
+_GOES_ON = "every topic goes on"
 Effects = frozenset[Effect]
 
 
@@ -217,9 +289,9 @@ def _headline(events: Sequence[NamedEvent], forecasts: Sequence[Forecast]) -> st
     if stops and kind is not Kind.LOST:
         stops[0] = f"meanwhile {stops[0]}"
     brokers = " and then ".join(named.says for named in events)
-    if not losses and not stops:
-        return f"If {brokers} {happens}: every topic goes on"
-    return f"If {brokers} {happens}: of {counted(len(every), 'topic')}, {', '.join([*losses, *stops])}"
+    says = f"of {counted(len(every), 'topic')}, {', '.join([*losses, *stops])}" if losses or stops else _GOES_ON
+    no_majority = "" if events[-1].event.has_majority else "; the controllers have no majority"
+    return f"If {brokers} {happens}: {says}{no_majority}"
 
 
 def _why(forecast: Forecast) -> str:
@@ -237,19 +309,27 @@ def _why(forecast: Forecast) -> str:
         case Cause.UNCLEAN:
             reasons.append("a replica that was not in sync is elected (unclean.leader.election.enable=true)")
         case Cause.UNFLUSHED:
-            reasons.append(f"all in sync ({_ids(gone)}) lose what they have not flushed")
+            reasons.append(f"all in sync ({_ids(before.isr & gone)}) lose what they have not flushed")
+        case Cause.UNNOTICED:
+            reasons.append(f"broker {before.leader} leads again without what it had not flushed, if it is back first")
         case Cause.BLOCKED:
             strangers = f"brokers in the ELR that are no replicas ({_ids(after.strangers)})"
             reasons.append(f"{strangers} keep the last known leader from being elected, except by hand")
     if after.leader is None:
-        waits = f"until {_one_of(after.awaited)} up" if after.awaited else ""
+        majority = "the controllers have a majority and " if after.recorded is not None else ""
+        waits = f"until {majority}{_one_of(after.awaited)} up" if after.awaited else ""
         reasons.append(" ".join(filter(None, ["no leader", waits])))
     elif Effect.NO_WRITES in forecast.effects:
         minimum, joiners = forecast.rules.min_insync_replicas, after.joiners
+        if after.unremoved and len(after.isr) >= minimum:
+            return "; ".join([*reasons, f"acks=all waits for {_named(after.unremoved)}: {_NO_CONTROLLER}"])
         says = f"{len(after.in_sync)} in sync ({_ids(after.in_sync)}), min.insync.replicas={minimum}"
         is_enough = len(after.in_sync) + len(joiners) >= minimum
         reasons.append(says + (f", until {_one_of(joiners)} in sync again" if is_enough else ""))
     return "; ".join(reasons)
+
+
+_NO_CONTROLLER = "without a majority of controllers no ISR changes"
 
 
 def _one_of(brokers: Brokers) -> str:
@@ -301,16 +381,36 @@ def _partition_row(forecast: Forecast) -> tuple[str, ...]:
     return printable(forecast.partition.name), f"replicas {replicas}", f"in sync {' -> '.join(isrs)}", says
 
 
-def _rows(reading: Reading, brokers: Brokers, *, by_rack: bool) -> Iterator[tuple[str, str]]:
-    """Yield the labelled lines before those of the topics: what is missing in the files, and what is assumed."""
+def _rows(reading: Reading, nodes: Nodes | None = None) -> Iterator[tuple[str, str]]:
+    """Yield the labelled lines before those of the topics: what is missing in the files, and what is assumed. `nodes`
+    are given if a rack is asked about."""
     yield from (("Files", remark) for remark in _remarks(reading))
-    if by_rack and (unknown := brokers - reading.racks.keys()):
-        yield "Racks", f"the rack of {_named(unknown)} is not known: not counted as in a rack (--rack NAME=ID,ID)"
+    if nodes is not None and (unknown := (nodes.brokers | nodes.voters) - nodes.racks.keys()):
+        not_known = f"the rack of {nodes.in_words(unknown)} is not known"
+        yield "Racks", f"{not_known}: not counted as in a rack (--rack NAME=ID,ID)"
     if len(reading.clusters) <= MOST_LISTED:
         yield from (("For", subject(cluster)) for cluster in reading.clusters)
     else:
         yield "For", f"Kafka {reading.clusters[0].release}, topics with {len(reading.clusters)} kinds of settings"
     yield from (("Assumed", line) for line in dict.fromkeys(_assumed(reading.clusters)))
+
+
+def _of_controllers(reading: Reading, events: Sequence[Event], nodes: Nodes) -> tuple[str, str]:
+    """Return a labelled line that says how many voters are left, and whether they are a majority."""
+    if not nodes.voters:
+        return "Assumed", _assumed_of_controllers(reading)
+    left, count = nodes.left(events), len(nodes.voters)
+    says = f"{len(left)} of {counted(count, 'voter')} {'is' if len(left) == 1 else 'are'} left"
+    says += f" ({_ids(left)})" if left else ""
+    if not events[-1].has_majority:
+        return "Controllers", f"{says}, {count // 2 + 1} are needed: nobody is elected, and no ISR changes"
+    return "Controllers", f"{says}: a majority{', which the loss of one more ends' * bool(nodes.decisive(left))}"
+
+
+def _assumed_of_controllers(reading: Reading) -> str:
+    if not reading.clusters[0].has_kraft:
+        return "ZooKeeper keeps its majority"
+    return f"the controllers keep their majority, as no file names those that vote; {_ADD}"
 
 
 def _remarks(reading: Reading) -> list[str]:
@@ -347,6 +447,98 @@ def _topic_rows(by_topic: Mapping[str, Sequence[Forecast]], *, details: bool) ->
 
 def _which(names: Sequence[str]) -> str:
     return f": {listed(names)}" if len(names) > 1 else ""
+
+
+# --- Each rack ---
+
+
+@dataclass(frozen=True)
+class OfRack:
+    """What happens if one rack is lost."""
+
+    rack: str
+    members: Brokers
+    voters_left: int
+    """How many voters are left, without those whose rack is not known."""
+    has_majority: bool | None
+    """Whether a majority of the voters is left; None if the voters or their racks are not known."""
+    by_topic: Mapping[str, Sequence[Forecast]]
+
+    def topics(self, effect: Effect) -> list[str]:
+        """Return the topics with this effect."""
+        return sorted(topic for topic, each in self.by_topic.items() if any(effect in one.effects for one in each))
+
+
+_COLUMNS = {
+    Effect.LOSS: "can lose acknowledged records",
+    Effect.NO_WRITES: "cannot be written",
+    Effect.NO_READS: "cannot be read",
+}
+
+
+def _of_rack(rack: str, reading: Reading, nodes: Nodes, kind: Kind) -> OfRack:
+    members = frozenset(node for node, its_rack in nodes.racks.items() if its_rack == rack)
+    event = Event(members, kind, has_majority=nodes.has_majority(members))
+    unplaced = nodes.voters - nodes.racks.keys()
+    is_known = nodes.voters and nodes.has_majority(members | unplaced) == event.has_majority
+    by_topic = _by_topic(forecasts_of(reading.clusters, [event], nodes))
+    left = len(nodes.voters - members - unplaced)
+    return OfRack(rack, members, left, event.has_majority if is_known else None, by_topic)
+
+
+def _each_rack(reading: Reading, nodes: Nodes, kind: Kind, *, details: bool) -> tuple[list[str], dict[str, Any]]:
+    """Return the lines and the object that say for each rack what happens if it alone is lost."""
+    racks = sorted(set(nodes.racks.values()))
+    if not racks:
+        option = "--lose" if kind is Kind.LOST else "--lose-power"
+        raise UsageError(f"{option} {EACH_RACK}: no rack is known; {_cure('az1')}")
+    every = [_of_rack(rack, reading, nodes, kind) for rack in racks]
+    harms = {"acknowledged records can be lost": [one for one in every if one.topics(Effect.LOSS)]}
+    for effect, says in (
+        (Effect.NO_READS, "topics cannot be read"),
+        (Effect.NO_WRITES, "topics cannot be written"),
+    ):
+        harms[says] = [one for one in every if one.topics(effect)]
+    harms["the controllers have no majority"] = [one for one in every if one.has_majority is False]
+    says = "; ".join(f"{harm} ({listed([one.rack for one in where])})" for harm, where in harms.items() if where)
+    headline = f"If one of {counted(len(racks), 'rack')} {_HAPPENS[kind][0]}: {says or _GOES_ON}"
+    rows = list(_rows(reading, nodes))
+    advice = None
+    if not nodes.voters:
+        rows.append(("Assumed", _assumed_of_controllers(reading)))
+    elif not nodes.voters - nodes.racks.keys():
+        advice = placement_advice({one.rack: len(one.members & nodes.voters) for one in every})
+        rows.append(("Controllers", advice or "the majority survives the loss of any one rack"))
+    head = ("rack", "nodes", "majority of controllers", *_COLUMNS.values())
+    lines = [headline, *table(rows, "  "), "", *table([head, *(_cells(one, nodes) for one in every)], "  ")]
+    for one in every if details else ():
+        lines += ["", f"  {printable(one.rack)}", *table(_topic_rows(one.by_topic, details=True), "    ")]
+    content = {
+        "headline": headline,
+        "kind": kind.name.lower(),
+        "racks": [
+            {
+                "rack": one.rack,
+                "brokers": sorted(one.members & nodes.brokers),
+                "controllers": sorted(one.members & nodes.voters),
+                "have_majority": one.has_majority,
+                **{effect.name.lower(): one.topics(effect) for effect in Effect},
+            }
+            for one in every
+        ],
+        "advice": advice,
+        **_of_files(reading, [] if nodes.voters else [_assumed_of_controllers(reading)]),
+    }
+    return lines, content
+
+
+def _cells(one: OfRack, nodes: Nodes) -> tuple[str, ...]:
+    """Return a line of the table."""
+    says = {True: "yes", False: "no", None: "not known"}[one.has_majority]
+    if one.has_majority is not None:
+        says += f": {one.voters_left} of {len(nodes.voters)} left"
+    topics = (one.topics(effect) for effect in _COLUMNS)
+    return printable(one.rack), nodes.in_words(one.members), says, *(listed(names) or "none" for names in topics)
 
 
 # --- A rolling restart ---
@@ -387,9 +579,10 @@ def _roll(reading: Reading, *, details: bool) -> CommandResult:
             str(broker): [every[place][0].name for place in places] for broker, places in restart.not_now.items()
         },
         "never": sorted(never),
+        "leaderless": leaderless,
         **_of_files(reading),
     }
-    lines = [headline, *table([*rows, *_rows(reading, brokers, by_rack=False)], "  ")]
+    lines = [headline, *table([*rows, *_rows(reading)], "  ")]
     return CommandResult("\n".join(lines), content, VIOLATED if restart.not_now or leaderless else SAFE)
 
 
@@ -401,10 +594,15 @@ def _needs_all(partition: Partition, rules: Rules) -> bool:
 def _obstacle(partition: Partition, rules: Rules) -> str:
     """Return why a partition stands in the way of a member of its ISR that shall restart, and what has to change."""
     isr, minimum = partition.isr, rules.min_insync_replicas
-    says = f"{printable(partition.name)} has {len(isr)} in sync ({_ids(isr)}), min.insync.replicas={minimum}"
+    given = max(rules.given_minimum, minimum)
+    counts = f" (counts as {minimum})" if given > minimum else ""
+    says = f"{printable(partition.name)} has {len(isr)} in sync ({_ids(isr)}), min.insync.replicas={given}{counts}"
     if not _needs_all(partition, rules):
         return f"{says}, until {_one_of(frozenset(partition.replicas) - frozenset(isr))} in sync again"
-    cure = "add a replica" + " or lower min.insync.replicas" * (minimum > 1)
+    missing = max(given, 1) + 1 - len(partition.replicas)
+    cure = f"add {'a replica' if missing == 1 else counted(missing, 'replica')}" + " or lower min.insync.replicas" * (
+        minimum > 1
+    )
     return f"{says}, {counted(len(partition.replicas), 'replica')}: {cure}"
 
 
@@ -430,37 +628,53 @@ def foretell(reading: Reading, options: ClusterOptions, *, details: bool, strict
         raise UsageError(f"{asked(options)[0]}: no partition is described: give the output of kafka-topics --describe")
     if options.roll:
         return _roll(reading, details=details)
-    brokers = frozenset(replica for partition in partitions for replica in partition.replicas) | reading.racks.keys()
-    events = events_of(options, reading.racks, brokers)
-    by_topic: dict[str, list[Forecast]] = defaultdict(list)
-    for forecast in forecasts_of(reading.clusters, [named.event for named in events]):
-        by_topic[forecast.partition.topic].append(forecast)
+    nodes = nodes_of(reading, partitions)
+    fails = strict or "can-lose" in (options.fail_on or ())
+    if EACH_RACK in (*options.lose, *options.lose_power) and len(options.lose) + len(options.lose_power) == 1:
+        lines, of_racks = _each_rack(reading, nodes, Kind.LOST if options.lose else Kind.POWER, details=details)
+        loses = any(rack["loss"] for rack in of_racks["racks"])
+        return CommandResult("\n".join(lines), of_racks, VIOLATED if loses and fails else SAFE)
+    named = events_of(options, nodes)
+    events = [one.event for one in named]
+    by_topic = _by_topic(forecasts_of(reading.clusters, events, nodes))
     forecasts = [forecast for of_topic in by_topic.values() for forecast in of_topic]
-    headline = _headline(events, forecasts)
-    by_rack = any("rack " in named.says for named in events)
-    lines = [headline, *table([*_rows(reading, brokers, by_rack=by_rack)], "  "), ""]
+    headline = _headline(named, forecasts)
+    by_rack = any("rack " in one.says for one in named)
+    rows = [*_rows(reading, nodes if by_rack else None), _of_controllers(reading, events, nodes)]
+    lines = [headline, *table(rows, "  "), ""]
     lines += table(_topic_rows(by_topic, details=details), "  ")
     if details:
         lines += ["", *table([_partition_row(forecast) for forecast in forecasts], "  ")]
     loses = any(Effect.LOSS in forecast.effects for forecast in forecasts)
-    is_failure = loses and (strict or "can-lose" in (options.fail_on or ()))
 
     def content() -> dict[str, Any]:
         return {
             "headline": headline,
-            "events": [
-                {"says": named.says, "kind": named.event.kind.name.lower(), "brokers": sorted(named.event.brokers)}
-                for named in events
-            ],
+            "events": [_event_object(one, nodes) for one in named],
+            "controllers": {
+                "voters": sorted(nodes.voters),
+                "left": sorted(nodes.left(events)),
+                "have_majority": events[-1].has_majority if nodes.voters else None,
+            },
             "partitions": [_object(forecast) for forecast in forecasts],
-            **_of_files(reading),
+            **_of_files(reading, [] if nodes.voters else [_assumed_of_controllers(reading)]),
         }
 
-    return CommandResult("\n".join(lines), content, VIOLATED if is_failure else SAFE)
+    return CommandResult("\n".join(lines), content, VIOLATED if loses and fails else SAFE)
 
 
-def _of_files(reading: Reading) -> dict[str, Any]:
-    return {"assumed": list(dict.fromkeys(_assumed(reading.clusters))), "remarks": _remarks(reading)}
+def _event_object(named: NamedEvent, nodes: Nodes) -> dict[str, Any]:
+    chosen = named.event.brokers
+    return {
+        "says": named.says,
+        "kind": named.event.kind.name.lower(),
+        "brokers": sorted(chosen & nodes.brokers),
+        "controllers": sorted(chosen & nodes.voters),
+    }
+
+
+def _of_files(reading: Reading, assumed: Sequence[str] = ()) -> dict[str, Any]:
+    return {"assumed": [*dict.fromkeys(_assumed(reading.clusters)), *assumed], "remarks": _remarks(reading)}
 
 
 def _object(forecast: Forecast) -> dict[str, Any]:

@@ -26,6 +26,14 @@ Out: the `Standing` after the event, and whether an acknowledged record can be l
 9. A broker that loses power comes back without what it had not flushed; a broker whose process ends comes back with its
    log. So a loss of power of all members of the ISR can lose any acknowledged record, with ELR as well (failure 8.14),
    unless every record is flushed. A broker that was down before keeps what it has.
+10. Without a majority of the controllers that vote, nothing is committed to the metadata log (LeaderState, which also
+   resigns then: timeUntilCheckQuorumExpires). So nobody is elected, and no ISR changes. A leader that is up goes on. It
+   cannot remove a lost member from the ISR: while its request (AlterPartition) has no answer, the old ISR counts
+   (PendingShrinkIsr.maximalIsr), the high watermark does not pass the log end of the lost member
+   (Partition.maybeIncrementLeaderHW), and acks=all waits for the high watermark (checkEnoughReplicasReachOffset). What
+   is below the high watermark can be read. Records are lost as if a controller that is back noticed all ends at once,
+   except that up to 3.9 a leader that loses power can be back before, keeps its leadership, and lacks what it had not
+   flushed (ClusterControlManager.registerBroker).
 """
 
 from __future__ import annotations
@@ -64,6 +72,8 @@ class Cause(Enum):
     """A replica is elected that need not have the record (rule 5)."""
     UNFLUSHED = auto()
     """All brokers lose power that surely have the record (rule 9)."""
+    UNNOTICED = auto()
+    """The leader loses power, and leads again before a controller has noticed that (rule 10)."""
     BLOCKED = auto()
     """The last known leader has the record, but strangers in the ELR keep it from being elected (rule 4)."""
 
@@ -86,11 +96,15 @@ class Rules:
     acks_all: bool = True
     min_insync_replicas: int = 1
     """The value with which the leader compares the ISR: since 3.7 at most the number of the partition's replicas."""
+    given_minimum: int = 0
+    """min.insync.replicas as it is set; 0 if it is the same."""
     controllers_minimum: int = 1
     """The value with which the controller decides on the ELR (rule 4): at most the number of partition 0's replicas."""
     unclean_election: bool = False
     has_elr: bool = False
     flushes_every_message: bool = False
+    keeps_unnoticed_leader: bool = False
+    """Whether a leader that restarts before a controller has noticed its end keeps its leadership: up to 3.9."""
 
 
 @dataclass(frozen=True)
@@ -99,6 +113,8 @@ class Event:
 
     brokers: Brokers
     kind: Kind = Kind.LOST
+    has_majority: bool = True
+    """Whether the controllers still have their majority after the event (rule 10)."""
 
 
 @dataclass(frozen=True)
@@ -118,6 +134,8 @@ class Standing:
     """The brokers that are down because of an event."""
     cause: Cause | None = None
     """Why an acknowledged record can be lost; None if it cannot."""
+    recorded: Standing | None = None
+    """Without a majority of the controllers, the partition when they lost it; None while they have it (rule 10)."""
 
     @property
     def in_sync(self) -> Brokers:
@@ -132,9 +150,9 @@ class Standing:
         return NOBODY if self.leader is not None else ((self.isr | self.elr) or last_known) - self.gone
 
     def effects(self, rules: Rules) -> frozenset[Effect]:
-        """What is the matter with the partition (rules 6 and 7)."""
+        """What is the matter with the partition (rules 6, 7 and 10)."""
         has_leader = self.leader is not None
-        has_enough = not rules.acks_all or len(self.in_sync) >= rules.min_insync_replicas
+        has_enough = not rules.acks_all or (len(self.isr) >= rules.min_insync_replicas and not self.unremoved)
         return frozenset(
             effect
             for effect, is_there in (
@@ -147,12 +165,21 @@ class Standing:
 
     @property
     def joiners(self) -> Brokers:
-        """The replicas outside the ISR that are not gone. They may be up, and join the ISR once they have caught up."""
-        return frozenset(self.replicas) - self.isr - self.gone
+        """The replicas outside the ISR that are not gone. They may be up, and join the ISR once they have caught up;
+        nobody joins without a majority of the controllers."""
+        return NOBODY if self.recorded is not None else frozenset(self.replicas) - self.isr - self.gone
+
+    @property
+    def unremoved(self) -> Brokers:
+        """The members of a leader's ISR that are gone, and that no controller has removed from it."""
+        return NOBODY if self.leader is None else self.isr & self.gone
 
 
 def after(standing: Standing, event: Event, rules: Rules) -> Standing:
-    """Return the partition once the controller has noticed an event, and before any broker of the event is back."""
+    """Return the partition once the controller has noticed an event, if the controllers have a majority, and before any
+    broker of the event is back."""
+    if standing.recorded is not None or not event.has_majority:
+        return _unnoticed(standing, event, rules)
     going = event.brokers & frozenset(standing.replicas)
     if not going:
         return standing
@@ -181,6 +208,23 @@ def after(standing: Standing, event: Event, rules: Rules) -> Standing:
     isr = NOBODY if rules.has_elr else standing.isr
     cause = standing.cause or _cause_of_whole_isr(standing, event, elr - gone, rules) or unclean
     return replace(standing, isr=isr, elr=elr, leader=None, gone=gone, cause=cause)
+
+
+def _unnoticed(standing: Standing, event: Event, rules: Rules) -> Standing:
+    """Return the partition after an event that leaves the controllers no majority, or that comes later (rule 10)."""
+    recorded = standing.recorded or standing
+    going = (standing.gone - recorded.gone) | (event.brokers & frozenset(standing.replicas))
+    once_noticed = after(recorded, Event(going, event.kind), rules)
+    cause, keeps_all = once_noticed.cause, event.kind is not Kind.POWER or rules.flushes_every_message
+    if cause is None and recorded.leader in going and rules.keeps_unnoticed_leader and not keeps_all:
+        cause = Cause.UNNOTICED
+    return replace(
+        recorded,
+        leader=None if recorded.leader in going else recorded.leader,
+        gone=recorded.gone | going,
+        cause=cause,
+        recorded=recorded,
+    )
 
 
 def _cause_of_whole_isr(standing: Standing, event: Event, eligible: Brokers, rules: Rules) -> Cause | None:
@@ -224,12 +268,15 @@ def after_all(standing: Standing, events: Iterable[Event], rules: Rules) -> Stan
     return reduce(lambda before, event: after(before, event, rules), events, standing)
 
 
-def one_loss_away(standing: Standing, rules: Rules) -> frozenset[Effect]:
-    """Return the effects that the loss of one more broker, whichever it is, can add."""
+def one_loss_away(standing: Standing, rules: Rules, decisive: Brokers = NOBODY) -> frozenset[Effect]:
+    """Return the effects that the loss of one more broker, whichever it is, can add. `decisive` are the brokers with
+    which the controllers lose their majority."""
     brokers: Iterable[int] = standing.awaited or standing.last_known - standing.gone
-    if standing.leader is not None:  # it makes no difference which of its followers is lost
-        brokers = [standing.leader, *sorted(standing.in_sync - {standing.leader})[:1]]
-    lost = (after(standing, Event(frozenset({broker})), rules) for broker in brokers)
+    if standing.leader is not None:
+        followers = standing.in_sync - {standing.leader}
+        # It makes no difference which of the followers is lost, unless one of them is decisive.
+        brokers = [standing.leader, *sorted(followers)[:1], *sorted(followers & decisive)[:1]]
+    lost = (after(standing, Event(frozenset({one}), has_majority=one not in decisive), rules) for one in brokers)
     return frozenset[Effect]().union(*(each.effects(rules) for each in lost)) - standing.effects(rules)
 
 

@@ -57,6 +57,8 @@ class Cluster:
     is_version_given: bool
     generation: Generation
     """The modelled generation, or the nearest one if its `why_undecided` is not None."""
+    has_kraft: bool
+    """Whether controllers (KRaft) keep the metadata, and not ZooKeeper; shown or assumed."""
     producer: Producer
     consumer: Consumer
     transactions: Transactions | None
@@ -212,6 +214,7 @@ def _cluster(
         kafka_version=versions.binaries,
         is_version_given=versions.is_given,
         generation=generation,
+        has_kraft=versions.has_kraft,
         producer=producer,
         consumer=consumer,
         transactions=transactions,

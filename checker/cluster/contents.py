@@ -17,6 +17,7 @@ from isrcheck.checker.cluster.racks import racks_of
 from isrcheck.checker.cluster.releases import LAST_WITH_ZOOKEEPER, Role, Version, version_of_binaries
 from isrcheck.checker.cluster.settings import Setting
 from isrcheck.checker.cluster.versions import Evidence, Mode
+from isrcheck.checker.cluster.voters import voters_of
 
 NO_ELR = "N/A"
 """The text that newer tools print in the field Elr for brokers that do not know of eligible leader replicas."""
@@ -227,7 +228,7 @@ def described(contents: Contents, topics: Sequence[str] = ()) -> Described:
         remarks=(*contents.remarks, *_remarks(contents, {name: partitions[name] for name in names})),
         racks=racks_of(sections, contents.racks),
         release=_release(contents),
-        voters=sorted(contents.voters),
+        voters=voters_of(sections, contents.voters),
         active_controller=contents.active_controller,
     )
 

@@ -1,5 +1,5 @@
-"""The racks of brokers, from all places that show them: files of brokers, inventories of Ansible, the output of
-kafka-broker-api-versions, a running cluster, and the option --rack."""
+"""The racks of brokers and controllers, from all places that show them: files of brokers, inventories of Ansible, the
+output of kafka-broker-api-versions, a running cluster, and the option --rack."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from isrcheck.checker.cluster.releases import Role
 RACK, IDS = "broker.rack", ("node.id", "broker.id")
 
 Place = tuple[int, str, str]
-"""A broker, its rack, and the place that shows the rack."""
+"""A broker or a controller, its rack, and the place that shows the rack."""
 
 
 def racks_of(sections: Iterable[Section], shown: Mapping[int, str]) -> dict[int, str]:
@@ -21,12 +21,12 @@ def racks_of(sections: Iterable[Section], shown: Mapping[int, str]) -> dict[int,
 
 
 def merged(racks: Mapping[int, str], places: Iterable[Place]) -> dict[int, str]:
-    """Return `racks` with further racks. Raises PropertiesError if a broker then has two racks."""
+    """Return `racks` with further racks. Raises PropertiesError if a node then has two racks."""
     known = dict(racks)
     for broker, rack, place in places:
         if known.setdefault(broker, rack) != rack:
             raise PropertiesError(
-                f"{place}: broker {broker} is in rack {printable(rack)} here, and in rack {printable(known[broker])} in"
+                f"{place}: node {broker} is in rack {printable(rack)} here, and in rack {printable(known[broker])} in"
                 " another place; keep the place that is right"
             )
     return known

@@ -271,7 +271,8 @@ OPTIONS = (
     ),
     Option(
         "--lose EXPRESSION",
-        "what if these brokers are lost: broker:3, rack:az1, or rack:az1 then broker:5; a further --lose comes later",
+        "what if these are lost: broker:3, controller:3001, rack:az1, rack:az1 then broker:5, or each-rack in turn;"
+        " a further --lose comes later",
         is_repeated=True,
         only=WITH_A_CLUSTER,
         group=WHAT_IF,
@@ -287,7 +288,7 @@ OPTIONS = (
     Option("--roll", "in which order may the brokers restart, one at a time", only=WITH_A_CLUSTER, group=WHAT_IF),
     Option(
         "--rack NAME=ID,ID",
-        "the brokers of a rack, as in az1=1,2,3",
+        "the brokers and controllers of a rack, as in az1=1,2,3001",
         _rack,
         is_repeated=True,
         destination="racks",

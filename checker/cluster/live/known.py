@@ -22,7 +22,7 @@ NEW_APIS = (
 """APIs of brokers by their keys, each with its name and first release, newest first."""
 
 METADATA_VERSION = "metadata.version"
-CONFIGS, METADATA, VERSIONS = "DescribeConfigs", "Metadata", "ApiVersions"
+CONFIGS, METADATA, QUORUM, VERSIONS = "DescribeConfigs", "Metadata", "DescribeQuorum", "ApiVersions"
 KRAFT_QUORUM = 55
 """The key of DescribeQuorum, which only brokers of a KRaft cluster answer."""
 
@@ -34,6 +34,8 @@ def add_snapshot(snapshot: Snapshot, contents: Contents) -> None:
     racks = ((broker.id, broker.rack, told_by) for broker in snapshot.brokers if broker.rack is not None)
     contents.racks = merged(contents.racks, racks)
     contents.evidence += _evidence(snapshot, contents)
+    if snapshot.quorum is not None:
+        contents.voters |= dict.fromkeys(snapshot.quorum.voters, snapshot.place(QUORUM))
     place, has_kraft = snapshot.place(VERSIONS), KRAFT_QUORUM in snapshot.apis
     cluster = [_property(each, snapshot.place(CONFIGS)) for each in snapshot.cluster_settings or ()]
     for feature in snapshot.features:
@@ -158,4 +160,4 @@ def _summary(snapshot: Snapshot) -> Iterator[str]:
         voters = listed([str(voter) for voter in quorum.voters])
         leader = "no leader" if quorum.leader is None else f"leader {quorum.leader}"
         lag = f"; {listed([str(voter) for voter in quorum.behind])} lag behind the leader" if quorum.behind else ""
-        yield f"controllers: voters {voters}, {leader}{lag} ({snapshot.place('DescribeQuorum')})"
+        yield f"controllers: voters {voters}, {leader}{lag} ({snapshot.place(QUORUM)})"

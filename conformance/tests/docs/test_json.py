@@ -56,6 +56,7 @@ FORMS = [
     ("cluster_answer", "doctor described.txt transactional.properties --kafka-version 4.1"),
     ("cluster_answer", "--consumer consumer.properties"),
     ("forecast", "doctor described.txt --lose broker:1 --kafka-version 4.1"),
+    ("racks", "doctor described.txt --rack a=1 --rack b=2 --lose each-rack --kafka-version 4.1"),
     ("rolling_restart", "doctor described.txt --roll --kafka-version 4.1"),
     ("comparison", "doctor described.txt --kafka-version 3.7 --compare 3.9"),
     ("comparison", "doctor described.txt --kafka-version 3.7 --compare-with described.txt"),

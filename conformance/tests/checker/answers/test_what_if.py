@@ -104,6 +104,52 @@ def test_strangers_in_the_elr_keep_the_last_known_leader_from_being_elected():
     assert after(enough, Event(ids(1, 2), Kind.RESTART), ELR).strangers == set()
 
 
+@pytest.mark.parametrize(
+    ("standing", "rules", "steps", "effects", "cause", "leader"),
+    [
+        (partition(1, 2, 3), MIN_2, [""], set(), None, 1),
+        (partition(1, 2, 3), MIN_2, ["3"], {Effect.NO_WRITES}, None, 1),
+        (partition(1, 2, 3, isr="12"), MIN_2, ["3"], set(), None, 1),
+        (partition(1, 2, 3), MIN_2, ["1"], STOPS, None, None),
+        (partition(1, 2, 3), MIN_2, ["1", "23"], {Effect.LOSS} | STOPS, Cause.NOBODY_LEFT, None),
+        (partition(1, 2, 3, isr="1"), UNCLEAN, ["1"], {Effect.LOSS} | STOPS, Cause.UNCLEAN, None),
+        (partition(1, 2), ACKS_1, ["2"], set(), None, 1),
+        (partition(1, 2), ACKS_1, ["2", "1"], {Effect.LOSS} | STOPS, Cause.NOBODY_LEFT, None),
+    ],
+)
+def test_without_a_majority_of_controllers_nobody_is_elected_and_no_isr_changes(
+    standing, rules, steps, effects, cause, leader
+):
+    """The controllers lose their majority in the first event."""
+    events = [Event(frozenset(map(int, step)), has_majority=bool(number)) for number, step in enumerate(steps)]
+    after = after_all(standing, events, rules)
+    assert (after.effects(rules), after.cause, after.leader) == (effects, cause, leader)
+    assert (after.isr, after.elr, after.joiners) == (standing.isr, standing.elr, ids())
+
+
+@pytest.mark.parametrize(
+    ("kind", "flushes", "keeps", "cause"),
+    [
+        (POWER, False, True, Cause.UNNOTICED),
+        (POWER, False, False, None),
+        (POWER, True, True, None),
+        (RESTART, False, True, None),
+    ],
+)
+def test_up_to_3_9_a_leader_that_loses_power_leads_again_before_a_controller_notices(kind, flushes, keeps, cause):
+    rules = replace(MIN_2, flushes_every_message=flushes, keeps_unnoticed_leader=keeps)
+    event = Event(ids(1), kind, has_majority=False)
+    assert after(partition(1, 2, 3), event, rules).cause is cause
+    assert after(partition(1, 2, 3), replace(event, brokers=ids(2)), rules).cause is None
+
+
+def test_one_more_loss_can_end_the_majority_of_controllers():
+    assert one_loss_away(partition(1, 2, 3), MIN_2, ids(3)) == {Effect.NO_WRITES}
+    assert one_loss_away(partition(1, 2, 3), MIN_2, ids(1)) == STOPS
+    unled = after(partition(1, 2, isr="12"), Event(ids(1), has_majority=False), MIN_2)
+    assert one_loss_away(unled, MIN_2) == {Effect.LOSS}
+
+
 def test_a_lagging_broker_restarts_first_and_frees_others():
     """2 and 3 have to wait for 1, which lags; 4 has the only replica of a partition, so it may never restart."""
     standings = [(partition(3, 2, 1, isr="32"), MIN_2), (partition(4), MIN_2), (partition(5, 2, 1), MIN_2)]
@@ -173,6 +219,120 @@ def test_a_loss_that_stops_nothing(ask):
     )
 
 
+VOTERS = "a.properties"
+FEW = "1 of 3 voters is left (3002), 2 are needed: nobody is elected, and no ISR changes"
+
+
+@pytest.fixture
+def ask_with_voters(ask, tmp_path):
+    """Ask about the same cluster; a node that is also a broker (3), and two others (3001, 3002) vote."""
+    (tmp_path / VOTERS).write_text("controller.quorum.voters=3@a:1,3001@b:1,3002@[::1]:1\n", encoding="utf-8")
+    return lambda *words: ask(VOTERS, *words)
+
+
+def test_the_controllers_lose_their_majority(ask_with_voters):
+    lines = ask_with_voters("--lose", "broker:3,controller:3001")[1].splitlines()
+    assert lines[0] == (
+        "If broker 3 and controller 3001 are lost: of 2 topics, 1 cannot be read, 1 cannot be written;"
+        " the controllers have no majority"
+    )
+    assert f"  Controllers  {FEW}" in lines
+    assert lines[-2:] == [
+        "  orders  no reads, no writes: partition 1 of 2: no leader until the controllers have a majority and broker 2"
+        " is up; no writes: partition 0 of 2: acks=all waits for broker 3: without a majority of controllers no ISR"
+        " changes; one more loss away from lost records: 2 of 2 partitions",
+        "  audit   one more loss away from no reads, no writes: 1 of 1 partitions",
+    ]
+
+
+def test_the_loss_of_a_node_in_combined_mode_is_that_of_a_broker_and_a_voter(ask_with_voters):
+    answer = json.loads(ask_with_voters("--lose", "controller:3002 then controller:3", "--json")[1])
+    assert answer["events"] == [
+        {"says": "controller 3002", "kind": "lost", "brokers": [], "controllers": [3002]},
+        {"says": "controller 3 (a broker, too)", "kind": "lost", "brokers": [3], "controllers": [3]},
+    ]
+    assert answer["controllers"] == {"voters": [3, 3001, 3002], "left": [3001], "have_majority": False}
+    majority = "2 of 3 voters are left (3001, 3002): a majority, which the loss of one more ends"
+    assert f"  Controllers  {majority}" in ask_with_voters("--lose", "broker:3")[1].splitlines()
+
+
+def test_a_rack_has_controllers(ask_with_voters):
+    out = ask_with_voters("--rack", "az3=5,3001,3002", "--lose", "rack:az3")[1]
+    assert out.splitlines()[0] == (
+        "If rack az3 (broker 5, controllers 3001, 3002) is lost: of 2 topics, 1 cannot be written;"
+        " the controllers have no majority"
+    )
+    unknown = "the rack of broker 5, controllers 3001, 3002 is not known: not counted as in a rack (--rack NAME=ID,ID)"
+    assert f"  Racks        {unknown}" in ask_with_voters("--lose", "rack:az1")[1].splitlines()
+
+
+TWO_AND_A_HALF = ["--rack", "az1=3001", "--rack", "az2=5", "--rack", "az3=3002"]
+
+
+def test_each_rack_is_lost_in_turn(ask_with_voters):
+    code, out, _ = ask_with_voters(*TWO_AND_A_HALF, "--lose", "each-rack")
+    lines = out.splitlines()
+    assert (code, lines[0]) == (
+        SAFE,
+        "If one of 3 racks is lost: acknowledged records can be lost (az1); topics cannot be read (az1);"
+        " topics cannot be written (az1, az2)",
+    )
+    assert "  Controllers  the majority survives the loss of any one rack" in lines
+    assert [line.split("  ") for line in lines[-4:]] == [
+        line.split("  ")
+        for line in (
+            "  rack  nodes                          majority of controllers  can lose acknowledged records"
+            "  cannot be written  cannot be read",
+            "  az1   brokers 1, 2, controller 3001  yes: 2 of 3 left         audit                        "
+            "  audit, orders      audit",
+            "  az2   brokers 3, 5                   yes: 2 of 3 left         none                         "
+            "  orders             none",
+            "  az3   controller 3002                yes: 2 of 3 left         none                         "
+            "  none               none",
+        )
+    ]
+    assert ask_with_voters(*TWO_AND_A_HALF, "--lose", "each-rack", "--fail-on", "can-lose")[0] == VIOLATED
+    power = ask_with_voters(*TWO_AND_A_HALF, "--lose-power", "each-rack")[1]
+    assert power.startswith("If one of 3 racks loses power and comes back: acknowledged records can be lost (az1); ")
+
+
+def test_two_racks_do_not_place_a_majority(ask_with_voters):
+    racks = ["--rack", "az1=3001,3002", "--rack", "az2=5"]
+    out = ask_with_voters(*racks, "--lose", "each-rack", "--details")[1]
+    advice = "without az1 (2 of 3) no majority is left, so it must not fail: move a voter from az1 to a third rack"
+    assert f"  Controllers  {advice}" in out.splitlines()
+    assert out.splitlines()[0].endswith("; the controllers have no majority (az1)")
+    single = ask_with_voters(*racks, "--lose", "rack:az2", "--details")[1].splitlines()
+    assert out.splitlines()[-3:] == ["  az2", *(f"  {line}" for line in single[-6:-4])]
+
+
+def test_the_majority_is_not_known_if_the_racks_of_voters_are_not(ask_with_voters):
+    answer = json.loads(ask_with_voters("--rack", "az1=3001", "--lose", "each-rack", "--json")[1])
+    assert [(rack["rack"], rack["have_majority"]) for rack in answer["racks"]] == [("az1", None), ("az2", None)]
+    assert answer["advice"] is None
+
+
+@pytest.mark.parametrize(
+    ("version", "says"),
+    [
+        (
+            "4.1",
+            "the controllers keep their majority, as no file names those that vote; add the output of"
+            " kafka-metadata-quorum describe --status",
+        ),
+        ("2.4", "ZooKeeper keeps its majority"),
+    ],
+)
+def test_a_majority_is_assumed_if_no_voters_are_known(tmp_path, capsys, version, says):
+    line = "\tTopic: t\tPartition: 0\tLeader: 1\tReplicas: 1,2,3\tIsr: 1,2,3"
+    line += "\tElr: \tLastKnownElr: \n" if version == "4.1" else "\n"
+    (tmp_path / "t.txt").write_text(line, encoding="utf-8")
+    cli.main(["doctor", str(tmp_path / "t.txt"), "--kafka-version", version, "--lose", "1", "--json"])
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["assumed"][-1] == says
+    assert answer["controllers"] == {"voters": [], "left": [], "have_majority": None}
+
+
 @pytest.mark.parametrize("words", [["--fail-on", "can-lose"], ["--strict"]])
 def test_a_loss_can_be_made_a_failure(ask, words):
     assert ask("--lose", "rack:az1", *words)[0] == VIOLATED
@@ -226,6 +386,23 @@ def test_a_rolling_restart_with_a_partition_without_a_leader(ask, tmp_path):
         "All 3 brokers may restart, one at a time; 1 partition without a leader",
     )
     assert "  Beware   no leader: t-0; first bring up a broker that may lead" in out.splitlines()
+    assert json.loads(ask("--roll", "--json")[1])["leaderless"] == ["t-0"]
+
+
+def test_a_minimum_above_the_number_of_replicas_is_shown_as_it_is_set(ask, tmp_path):
+    (tmp_path / "topics.txt").write_text(
+        "Topic: t\tPartitionCount: 1\tReplicationFactor: 2\tConfigs: min.insync.replicas=3\n"
+        "\tTopic: t\tPartition: 0\tLeader: 1\tReplicas: 1,2\tIsr: 1,2\tElr: \tLastKnownElr: \n",
+        encoding="utf-8",
+    )
+    says = "t-0 has 2 in sync (1, 2), min.insync.replicas=3 (counts as 2), 2 replicas: add 2 replicas or lower"
+    assert f"  Never    broker 1: {says} min.insync.replicas" in ask("--roll")[1].splitlines()
+
+
+def test_only_members_of_the_isr_are_said_to_be_in_sync(ask, tmp_path):
+    line = "\tTopic: t\tPartition: 0\tLeader: 1\tReplicas: 1,2,3\tIsr: 1\tElr: 2\tLastKnownElr: \n"
+    (tmp_path / "topics.txt").write_text(line, encoding="utf-8")
+    assert "all in sync (1) lose what they have not flushed" in ask("--lose-power", "all")[1]
 
 
 @pytest.mark.parametrize(("elr", "until"), [("", " until broker 2 is up"), ("7", "")])
@@ -274,8 +451,21 @@ def test_the_answer_is_for_the_replicas_of_each_partition_as_it_is_now(ask, tmp_
         ),
         (
             ["--rack", "az2=1", "--roll"],
-            "--rack az2=1: broker 1 is in rack az2 here, and in rack az1 in another place;"
-            " keep the place that is right",
+            "--rack az2=1: node 1 is in rack az2 here, and in rack az1 in another place; keep the place that is right",
+        ),
+        (
+            ["--lose", "rack:az1 then"],
+            "--lose rack:az1 then: nothing is lost after then; write broker:3, rack:az1, broker:3,4 or rack:az1 then"
+            " broker:5",
+        ),
+        (
+            ["--lose", "controller:1"],
+            "--lose controller:1: 1 is not known as a controller that votes; no file names them; add the output of"
+            " kafka-metadata-quorum describe --status",
+        ),
+        (
+            ["--lose", "each-rack then broker:1"],
+            "--lose each-rack then broker:1: each-rack goes with nothing else, as in --lose each-rack",
         ),
         (["--rack", "az2", "--roll"], "--rack az2: not a rack with its brokers; write it as --rack az1=1,2,3"),
         (["--roll", "--restart-all"], "--roll does not go with --restart-all; give one of them"),
@@ -285,6 +475,17 @@ def test_the_answer_is_for_the_replicas_of_each_partition_as_it_is_now(ask, tmp_
 )
 def test_bad_input(ask, words, message):
     assert ask(*words) == (USAGE, "", f"check: {message}\n")
+
+
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        ("controller:9", "9 is not known as a controller that votes; the voters are 3, 3001, 3002"),
+        ("broker:3001", "no described partition is on broker 3001; write controller:3001"),
+    ],
+)
+def test_an_unknown_controller(ask_with_voters, target, message):
+    assert ask_with_voters("--lose", target) == (USAGE, "", f"check: --lose {target}: {message}\n")
 
 
 def test_no_described_partition(ask, capsys):
@@ -297,3 +498,8 @@ def test_no_known_rack(ask, capsys):
     assert cli.main(["doctor", "topics.txt", "--kafka-version", "4.1", "--lose", "rack:a"]) == USAGE
     cure = "give --rack a=1,2,3, the brokers' files, or the output of kafka-broker-api-versions"
     assert capsys.readouterr().err == f"check: --lose rack:a: no broker is in rack a; no rack is known: {cure}\n"
+    assert cli.main(["doctor", "topics.txt", "--kafka-version", "4.1", "--lose", "each-rack"]) == USAGE
+    assert (
+        capsys.readouterr().err
+        == f"check: --lose each-rack: no rack is known; {cure.replace('rack a=', 'rack az1=')}\n"
+    )

@@ -66,7 +66,7 @@ def test_racks(racks, described, brokers, expected):
 def test_contradictory_racks(racks):
     with pytest.raises(PropertiesError) as refusal:
         racks(TO_3_9, brokers=["broker.id=1\nbroker.rack=az2\n"])
-    place = "0.properties:2: broker 1 is in rack az2 here, and in rack az1 in another place"
+    place = "0.properties:2: node 1 is in rack az2 here, and in rack az1 in another place"
     assert str(refusal.value) == f"{place}; keep the place that is right"
 
 

@@ -207,7 +207,7 @@ def test_a_rack_that_contradicts_another_place() -> None:
     with pytest.raises(PropertiesError) as refused:
         add_snapshot(SNAPSHOT, contents)
     assert str(refused.value) == (
-        "host1:9092, Metadata: broker 2 is in rack az2 here, and in rack az9 in another place; keep the place that is"
+        "host1:9092, Metadata: node 2 is in rack az2 here, and in rack az9 in another place; keep the place that is"
         " right"
     )
 

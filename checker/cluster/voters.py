@@ -1,0 +1,68 @@
+"""The controllers that vote (KRaft): who they are, whether enough of them are left, and in which racks they should be.
+
+A majority is more than half of all voters, up or not (LeaderState and EpochElection in Kafka's folder raft).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+from isrcheck.checker.cluster.property_files import PropertiesError, Section, printable
+from isrcheck.checker.cluster.releases import Role
+
+VOTERS = "controller.quorum.voters"
+
+_VALUE = re.compile(r"\s*\d{1,9}@[^\s,]+\s*(,\s*\d{1,9}@[^\s,]+\s*)*", re.ASCII)
+_ID = re.compile(r"(\d+)@")
+
+
+def voters_of(sections: Iterable[Section], shown: Iterable[int]) -> Sequence[int]:
+    """Return the ids of the voters: those that a running cluster has `shown`, if any, as it ignores the files once the
+    set of voters has changed (KIP-853); otherwise those in the files' controller.quorum.voters. A value that is not a
+    list of ID@HOST:PORT shows no voters. Raises PropertiesError if two files name different voters."""
+    known, place = sorted(shown), ""
+    if known:
+        return known
+    of_brokers = (section for section in sections if section.role in (None, Role.BROKER))
+    for line in (line for section in of_brokers for line in section.properties if line.key == VOTERS):
+        if not _VALUE.fullmatch(line.value):
+            continue
+        found = sorted({int(voter) for voter in _ID.findall(line.value)})
+        if known and found != known:
+            here, there = (", ".join(map(str, ids)) for ids in (found, known))
+            raise PropertiesError(
+                f"{line.place}: {VOTERS} names {here} here, and {there} in {place}; keep the value that is right"
+            )
+        known, place = found, line.place
+    return known
+
+
+def is_majority(left: int, voters: int) -> bool:
+    """Whether so many voters that are left are a majority of all."""
+    return 2 * left > voters
+
+
+def placement_advice(racks: Mapping[str, int]) -> str | None:
+    """Return which racks must not fail, and the smallest change that ends this; None if any one rack may fail. `racks`
+    has the number of voters in each rack, also where it is 0."""
+    count = sum(racks.values())
+    needed = [rack for rack, here in racks.items() if not is_majority(count - here, count)]
+    if not needed:
+        return None
+    must_not = " and ".join(f"{printable(rack)} ({racks[rack]} of {count})" for rack in sorted(needed))
+    says = (
+        f"without {must_not} no majority is left, so {'it must not' if len(needed) == 1 else 'none of them may'} fail"
+    )
+    other = "another rack" if len(racks) > 2 else "a third rack"
+    targets = [*sorted(racks, key=lambda rack: racks[rack]), ""]
+    largest = max(needed, key=lambda rack: racks[rack])
+    for verb, moved in (("move", 1), ("add", 0)):
+        for target in targets:
+            changed = {**racks, largest: racks[largest] - moved}
+            changed[target] = changed.get(target, 0) + 1
+            total = count + 1 - moved
+            if target != largest and all(is_majority(total - here, total) for here in changed.values()):
+                where = printable(target) or other
+                return f"{says}: {verb} a voter {f'from {printable(largest)} ' if moved else ''}to {where}"
+    return f"{says}: no rack may have half of the voters or more, as with three voters in three racks"
