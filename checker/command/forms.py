@@ -307,7 +307,6 @@ _DOCTOR = replace(
     examples=(
         "check doctor server.properties topic.properties producer.properties --kafka-version 3.9",
         "check doctor topics.txt --fail-on can-lose,defects,unknown",
-        "check doctor topics.txt --compare-with topics-after.txt",
         "check doctor --bootstrap-server broker1:9092 --command-config client.properties --save cluster.json",
     ),
     as_in="isrcheck doctor server.properties",

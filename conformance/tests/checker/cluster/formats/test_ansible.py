@@ -54,7 +54,7 @@ def test_an_inventory_of_the_confluent_platform() -> None:
 
 def test_racks_of_two_inventories_must_agree() -> None:
     assert refused(INVENTORY, INVENTORY.replace("az2", "az9")) == (
-        "f2:24: broker 2 is in rack az9 here, and in rack az2 in another place; keep the place that is right"
+        "f2:24: node 2 is in rack az9 here, and in rack az2 in another place; keep the place that is right"
     )
 
 
