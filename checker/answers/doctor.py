@@ -508,7 +508,7 @@ def run(options: Options, opening: OpenSession) -> CommandResult:
     code = code_of(answers, options.cluster.fail_on or (), strict=options.output.strict)
     return CommandResult(
         "\n".join(lines),
-        as_object(answers, now, reading.remarks) | {"alerts": as_objects(answers)},
+        lambda: as_object(answers, now, reading.remarks) | {"alerts": as_objects(answers)},
         code,
         failure,
         asking.is_interrupted,
@@ -565,7 +565,7 @@ def _comparison(options: Options, sides: Sides, asking: Asking) -> CommandResult
     pairs = compared(sides, answers[:count], answers[count:])
     return CommandResult(
         "\n".join(comparison_lines(sides, pairs, details=options.output.details)),
-        comparison_object(sides, pairs),
+        lambda: comparison_object(sides, pairs),
         code_of(answers[count:], options.cluster.fail_on or (), strict=options.output.strict),
         is_interrupted=asking.is_interrupted,
     )
