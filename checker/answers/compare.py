@@ -14,13 +14,13 @@ from typing import Any
 
 from isrcheck.checker.answers.answer import Answer, Kind
 from isrcheck.checker.answers.findings import Finding
-from isrcheck.checker.answers.questions import Topic, concerns, is_in
+from isrcheck.checker.answers.questions import Question, Topic, concerns, is_in, loses_acknowledged
 from isrcheck.checker.answers.report import cells, how_lost, searched_rows, step_lines, subject, works
 from isrcheck.checker.cluster.contents import listed
 from isrcheck.checker.cluster.upgrade import COMPARE_WITH, Sides
 from isrcheck.checker.results.terminal import counted, table
 from isrcheck.checker.results.verdict import Word
-from isrcheck.models.kafka.failures.catalogue import Failure, failures
+from isrcheck.models.kafka.failures.catalogue import During, Failure, failures
 
 
 class State(Enum):
@@ -28,6 +28,8 @@ class State(Enum):
 
     PRESENT = "present"
     UNDECIDED = "undecided"
+    PERMITTED = "permitted"
+    """It was not searched, because the settings alone permit a loss like it."""
     ABSENT = "absent"
 
 
@@ -49,6 +51,8 @@ class Danger:
     says: str
 
 
+LOSS = Danger("Loss", "an acknowledged record can be lost")
+
 LABELS = ("Broken", "Loss", "Defect", "Power", "Disk", "Resends", "Transactions", "Brokers")
 """The labels of dangers, in the order in which dangers are listed."""
 
@@ -63,19 +67,24 @@ class Change:
 
     @property
     def outcome(self) -> Outcome | None:
-        """What the change does to the danger; None if it is neither before nor after the change."""
-        if self.was is self.becomes is State.ABSENT:
+        """What the change does to the danger; None if it is absent before and after the change, or only permitted: the
+        loss that the settings permit is a danger of its own."""
+        if {self.was, self.becomes} <= {State.ABSENT, State.PERMITTED}:
             return None
         if State.UNDECIDED in (self.was, self.becomes):
             return Outcome.UNDECIDED
-        if self.was is self.becomes:
+        if self.was is self.becomes or State.PERMITTED in (self.was, self.becomes):
             return Outcome.UNCHANGED
         return Outcome.NEW if self.becomes is State.PRESENT else Outcome.FIXED
 
     @property
     def line(self) -> str:
-        """The danger as text, with both states if one is undecided."""
-        states = f" ({self.was.value} before, {self.becomes.value} after)" * (self.outcome is Outcome.UNDECIDED)
+        """The danger as text; with both states if one is undecided, or if the settings of one side permit the loss."""
+        states = ""
+        if self.outcome is Outcome.UNDECIDED:
+            states = f" ({self.was.value} before, {self.becomes.value} after)"
+        elif self.outcome is Outcome.UNCHANGED and self.was is not self.becomes:
+            states = f" ({'before' if self.was is State.PERMITTED else 'after'}, the settings alone permit such a loss)"
         return f"{self.danger.label}: {self.danger.says}{states}"
 
 
@@ -91,23 +100,25 @@ class Compared:
     def changes(self) -> dict[Outcome, list[Change]]:
         """The dangers by what the change does to them. Where nothing was searched, nothing is known to be absent."""
         was, becomes = ({danger: state for danger, state, _ in _states(answer)} for answer in (self.before, self.after))
-        unless = [State.ABSENT if answer.findings else State.UNDECIDED for answer in (self.before, self.after)]
         dangers = sorted({**was, **becomes}, key=lambda danger: LABELS.index(danger.label))
-        every = [Change(one, was.get(one, unless[0]), becomes.get(one, unless[1])) for one in dangers]
+        for states, answer in ((was, self.before), (becomes, self.after)):
+            unless = State.ABSENT if answer.findings else State.UNDECIDED
+            permitted = _permitted(answer) if states.get(LOSS) is State.PRESENT else set()
+            for danger in dangers:
+                states.setdefault(danger, State.PERMITTED if danger in permitted else unless)
+        every = [Change(danger, was[danger], becomes[danger]) for danger in dangers]
         return {outcome: [change for change in every if change.outcome is outcome] for outcome in Outcome}
 
     @property
     def while_changing(self) -> list[Failure]:
-        """The known failures of the change itself, if min.insync.replicas is changed while the cluster runs. They are
-        those whose history has such a change; if their conditions name a raised value, only a raise has them."""
+        """The known failures of the change itself, if min.insync.replicas is changed while the cluster runs."""
         was, becomes = self.before.case.min_insync_replicas, self.after.case.min_insync_replicas
+        during = {During.CHANGED_MINIMUM} if was != becomes else set()
+        during |= {During.RAISED_MINIMUM} if was < becomes else set()
         return [
             failure
             for failure in failures()
-            if was != becomes
-            and failure.history is not None
-            and any(step.startswith(CHANGES_LEAST_ISR) for step in failure.history.steps)
-            and (becomes > was or not any(RAISED in condition for condition in _conditions(failure)))
+            if failure.during in during
             and any(
                 is_in(failure, answer.cluster.release, answer.case) and concerns(answer.case, failure)
                 for answer in (self.before, self.after)
@@ -138,17 +149,6 @@ class Compared:
             for setting in self.before.cluster.understood
             if setting.is_default and setting.key in new and setting.text != new[setting.key].text
         ]
-
-
-CHANGES_LEAST_ISR = "operator_changes_min_insync_replicas"
-"""The action of the model by which min.insync.replicas changes while the cluster runs."""
-RAISED = "min.insync.replicas is raised"
-"""The words by which the conditions of a known failure say that only a raise has it."""
-
-
-def _conditions(failure: Failure) -> list[str]:
-    conditions: list[str] = failure.report.get("conditions", [])
-    return conditions
 
 
 def compared(sides: Sides, before: Sequence[Answer], after: Sequence[Answer]) -> list[Compared]:
@@ -184,22 +184,37 @@ def _states(answer: Answer) -> Iterator[tuple[Danger, State, Finding | None]]:
     if answer.why_broken is not None:
         yield Danger("Broken", "no acks=all write can be acknowledged"), State.PRESENT, None
     if answer.loss is not None:
-        lost = Danger("Loss", "an acknowledged record can be lost")
-        yield lost, State.PRESENT if how_lost(answer) or answer.loss.fails else _state(answer.loss), answer.loss
+        yield LOSS, State.PRESENT if how_lost(answer) or answer.loss.fails else _state(answer.loss), answer.loss
     for exposure in answer.exposures:
-        danger = Danger("Defect", f"{exposure.failure.number} {exposure.failure.title}")
+        danger = _of_failure(exposure.failure)
         undecided = State.UNDECIDED if exposure.is_open else State.ABSENT
         yield danger, State.PRESENT if exposure.is_shown else undecided, exposure.finding
     for failure, _ in answer.unsearched:
-        yield Danger("Defect", f"{failure.number} {failure.title}"), State.UNDECIDED, None
+        yield _of_failure(failure), State.UNDECIDED, None
     for question, finding in answer.findings.items():
         if question.topic in SAYS:
-            label, says = SAYS[question.topic]
-            yield (
-                Danger(label, says.format(counted(question.number, "broker"))),
-                _state(finding, question.topic),
-                finding,
-            )
+            yield _of_question(question), _state(finding, question.topic), finding
+
+
+def _of_failure(failure: Failure) -> Danger:
+    return Danger("Defect", f"{failure.number} {failure.title}")
+
+
+def _of_question(question: Question) -> Danger:
+    label, says = SAYS[question.topic]
+    return Danger(label, says.format(counted(question.number, "broker")))
+
+
+def _permitted(answer: Answer) -> set[Danger]:
+    """Return the dangers of a loss that are not searched for an answer because its settings alone permit a loss."""
+    losses = {_of_question(Question(Topic.SURVIVES, lost)) for lost in range(1, answer.case.replication_factor + 1)}
+    return losses | {
+        _of_failure(failure)
+        for failure in failures()
+        if loses_acknowledged(failure)
+        and is_in(failure, answer.cluster.release, answer.case)
+        and not concerns(answer.case, failure)
+    }
 
 
 def _state(finding: Finding, topic: Topic = Topic.LOSS) -> State:
@@ -336,7 +351,7 @@ def _object(pair: Compared) -> dict[str, Any]:
             {
                 "number": failure.number,
                 "title": failure.title,
-                "conditions": _conditions(failure),
+                "conditions": failure.report["conditions"],
                 "advice": failure.advice,
             }
             for failure in pair.while_changing

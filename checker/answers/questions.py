@@ -367,6 +367,11 @@ def loses_data(failure: Failure) -> bool:
     return any(name in _entries(failure) for name in LOSSES)
 
 
+def loses_acknowledged(failure: Failure) -> bool:
+    """Whether a failure breaks a promise about acknowledged records."""
+    return failure.history is not None and failure.history.property_name in NEEDS_ALL_ACKS
+
+
 def concerns(case: Case, failure: Failure) -> bool:
     """Whether a case uses what a known failure needs; False if the settings alone cause the failure (no defect)."""
     history = failure.history
@@ -382,7 +387,7 @@ def concerns(case: Case, failure: Failure) -> bool:
     if not entries.keys().isdisjoint(BESIDE_THE_CLUSTER):
         return False
     return (
-        (history.property_name not in NEEDS_ALL_ACKS or case.acks == "all")
+        (not loses_acknowledged(failure) or case.acks == "all")
         and ("enable_idempotence" not in entries or (case.enable_idempotence and case.has_record_epochs))
         and ("transactions" not in entries or (bool(case.transactions) and case.acks == "all"))
         and ("unclean_elections" not in entries or case.unclean_election)

@@ -16,13 +16,13 @@ from isrcheck.checker.answers.findings import Finding, Result, Search, Source, d
 from isrcheck.checker.answers.questions import (
     FEWER_IN_SYNC,
     KAFKA,
-    NEEDS_ALL_ACKS,
     TRANSACTIONS,
     Case,
     Question,
     Topic,
     defects_of,
     is_in,
+    loses_acknowledged,
     loses_data,
 )
 from isrcheck.checker.cluster.cluster import LEAST_ISR, Cluster
@@ -282,11 +282,7 @@ def _more_defects(answer: Answer, tried: Tried) -> list[str]:
     release, changed = answer.cluster.release, tried.change.of(answer.case)
     before = defects_of(answer.case, release)
     new = [named(question.name) for question in defects_of(changed, release) if question not in before]
-    return [
-        failure.number
-        for failure in new
-        if failure.history and failure.history.property_name in NEEDS_ALL_ACKS and not loses_data(failure)
-    ]
+    return [failure.number for failure in new if loses_acknowledged(failure) and not loses_data(failure)]
 
 
 def _defect_rows(answer: Answer, *, details: bool) -> list[tuple[str, str]]:

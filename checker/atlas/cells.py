@@ -1,6 +1,7 @@
 """The cells of the atlas: a cell is a question about one combination of the settings on which its answer depends.
 
-There are cells for every combination of these settings in every known release. Combinations share a cell if, by a rule
+There are cells for every combination of these settings in every known release, and for the usual combinations in every
+release that still has an old metadata.version after an upgrade. Combinations share a cell if, by a rule
 (checker/answers/questions.py), one search answers for all of them.
 """
 
@@ -48,6 +49,8 @@ class ReleasedCluster:
     mode: str
     case: Case
     transactions: tuple[tuple[tuple[str, str], ...], ...]
+    is_upgraded: bool = False
+    """Whether the metadata.version, and the features that follow from it, are still those of an older release."""
 
 
 @cache
@@ -59,11 +62,29 @@ def clusters() -> tuple[ReleasedCluster, ...]:
     return tuple(cluster for version in versions for mode in MODES if (cluster := _cluster(version, mode)) is not None)
 
 
-def _cluster(release: Version, mode: str) -> ReleasedCluster | None:
-    """The cluster of a release in a mode; None if the release does not have the mode, or is not modelled."""
+OLD_METADATA = ("3.3-IV3", "3.5-IV2", "3.6-IV2")
+"""A metadata.version before each one on which replication depends: 3.5-IV1 (fetches with broker epochs), 3.6-IV0 (no
+leader epoch for a smaller ISR), 4.0-IV1 (eligible leader replicas)."""
+
+
+@cache
+def upgraded() -> tuple[ReleasedCluster, ...]:
+    """Return the clusters with KRaft that have a new release, but still an old metadata.version, each kind once."""
+    kinds = {cluster.case for cluster in clusters()}
+    every: dict[Case, ReleasedCluster] = {}
+    for cluster, metadata in itertools.product(clusters(), OLD_METADATA):
+        old = _cluster(cluster.release, "KRaft", metadata) if cluster.mode == "KRaft" else None
+        if old is not None and old.case not in kinds:
+            every.setdefault(old.case, old)
+    return tuple(every.values())
+
+
+def _cluster(release: Version, mode: str, metadata: str | None = None) -> ReleasedCluster | None:
+    """The cluster of a release in a mode, with the given metadata.version or its own; None if the release does not have
+    the mode, refuses the metadata.version, or is not modelled."""
     try:
         settings = _settings(MODES[mode])
-        versions = read_versions(settings, release.text)
+        versions = read_versions(settings, release.text, metadata)
     except PropertiesError:
         return None
     generation, _ = read_generation(settings, versions)
@@ -75,13 +96,14 @@ def _cluster(release: Version, mode: str) -> ReleasedCluster | None:
         switches=tuple(sorted(generation.switches.items())),
         numbering=tuple(sorted((name, int(value)) for name, value in numbering.items())),
     )
-    return ReleasedCluster(release, mode, case, tuple(_transactions(release, mode)) if case.has_record_epochs else ())
+    transactions = tuple(_transactions(release, mode, metadata)) if case.has_record_epochs else ()
+    return ReleasedCluster(release, mode, case, transactions, is_upgraded=metadata is not None)
 
 
-def _transactions(release: Version, mode: str) -> list[tuple[tuple[str, str], ...]]:
+def _transactions(release: Version, mode: str, metadata: str | None) -> list[tuple[tuple[str, str], ...]]:
     """Return the distinct configurations of `transactions` for a release: the default, and with verification off."""
     every = (_settings(MODES[mode]), _settings(MODES[mode], VERIFICATION))
-    possible = [read_transactions(settings, read_versions(settings, release.text)) for settings in every]
+    possible = [read_transactions(settings, read_versions(settings, release.text, metadata)) for settings in every]
     searched = [transactions.entries for transactions in possible if transactions.why_unsearched is None]
     return list(dict.fromkeys(tuple(sorted(entries.items())) for entries in searched))
 
@@ -145,14 +167,13 @@ class Cell:
 @cache
 def cells() -> tuple[Cell, ...]:
     """All cells, the most important first."""
+    every = (*clusters(), *upgraded())
     # Releases that replicate alike have the same cells.
     distinct = {
-        (cluster.case, cluster.transactions, question): cluster
-        for cluster in clusters()
-        for question in _questions(cluster)
+        (cluster.case, cluster.transactions, question): cluster for cluster in every for question in _questions(cluster)
     }
     by_key = {cell.key: cell for (*_, question), cluster in distinct.items() for cell in _varied(cluster, question)}
-    for cluster in clusters():
+    for cluster in every:
         for transactions in cluster.transactions:
             cell = _cell(replace(cluster.case, transactions=transactions), Question(Topic.TRANSACTIONS))
             by_key[cell.key] = cell
@@ -184,7 +205,21 @@ def combinations(case: Case, values: Mapping[str, Sequence[Any]]) -> Iterator[Ca
 
 
 def axes(cluster: ReleasedCluster) -> dict[str, tuple[Any, ...]]:
-    """Return the settings that vary in the atlas, each with its values in this release."""
+    """Return the settings that vary in the atlas, each with its values in this release. Of an upgraded cluster, which
+    is like this only for a while, only the usual settings are in the atlas."""
+    if cluster.is_upgraded:
+        return {
+            "acks": ("all", "1"),
+            "replication_factor": (USUAL_REPLICAS,),
+            "min_insync_replicas": (1, 2),
+            "unclean_election": (False,),
+            "leader_rebalance": (True,),
+            "flushes_every_message": (False,),
+            "enable_idempotence": (True, False),
+            "retries": (True,),
+            "max_in_flight_requests": (5,),
+            "transactions": cluster.transactions,
+        }
     either = (True, False)
     in_flight = (1,) if dict(cluster.case.numbering)["remembered_batches"] == 1 else (1, 5)
     return {

@@ -33,6 +33,13 @@ class ChangeKind(Enum):
     SETTING = "setting"
 
 
+class During(Enum):
+    """A change of a running cluster during which a failure happens."""
+
+    CHANGED_MINIMUM = "min.insync.replicas is changed"
+    RAISED_MINIMUM = "min.insync.replicas is raised"
+
+
 @dataclass(frozen=True)
 class Change:
     """A repair of Kafka, or a setting that an operator can change. With the change, the failure does not occur within
@@ -134,6 +141,8 @@ class Failure:
     none."""
     remains_with: tuple[str, ...] = ()
     """Values such as `protocol=2.8` or `TRUNC=HW`, with which the repair has no effect."""
+    during: During | None = None
+    """The change of the running cluster without which the failure does not happen; None if it needs no such change."""
     report: Mapping[str, Any] = field(default_factory=dict, hash=False)
     """The part of the file for Kafka's developers, which report.py reads."""
 
@@ -213,6 +222,7 @@ def _read(path: Path) -> Failure:
         bounds=tuple(Bounds(**part) for part in content.pop("bounds", ())),
         needs=tuple(content.pop("needs", ())),
         remains_with=tuple(content.pop("remains_with", ())),
+        during=During(during) if (during := content.pop("during", None)) else None,
         **content,  # an unknown key is an error
     )
 

@@ -10,11 +10,10 @@ import pytest
 from conformance.tests.checker.answers.fake import finding, saying
 from conformance.tests.support.engine import checking
 from isrcheck.checker import cli
-from isrcheck.checker.answers.compare import CHANGES_LEAST_ISR, RAISED
 from isrcheck.checker.answers.questions import Topic
 from isrcheck.checker.results.verdict import Word
 from isrcheck.commands.exit_codes import SAFE, UNDECIDED, USAGE, VIOLATED
-from isrcheck.models.kafka.failures.catalogue import failures
+from isrcheck.models.kafka.failures.catalogue import During, failures
 
 DURABLE = "replication.factor=3\nmin.insync.replicas=2\nacks=all\n"
 OTHER = "replication.factor=3\nmin.insync.replicas=2\n"
@@ -45,6 +44,13 @@ def listed(compared: dict, outcome: str) -> list[str]:
     """The dangers of the only configuration with this outcome, of defects only the numbers."""
     (pair,) = compared["configurations"]
     return [one["says"].split()[0] if one["label"] == "Defect" else one["says"] for one in pair[outcome]]
+
+
+def states(compared: dict) -> dict[str, tuple[str, str]]:
+    """The states before and after of what is unchanged in the only configuration, by its first word if a defect."""
+    (pair,) = compared["configurations"]
+    unchanged = zip(listed(compared, "unchanged"), pair["unchanged"], strict=True)
+    return {says: (one["before"], one["after"]) for says, one in unchanged}
 
 
 UNCHANGED = [
@@ -240,7 +246,7 @@ def test_two_sets_of_files_as_text(tmp_path, monkeypatch, capsys, fake):
     (tmp_path / "after").write_text(ONE_IN_SYNC, encoding="utf-8")
     code, out, err = checking(cli.main, capsys)("doctor", "t", "--kafka-version", "3.7", "--compare-with", "after")
     assert (code, err) == (VIOLATED, "")
-    assert out.splitlines()[0] == "With the files of --compare-with: 2 fixed, 2 new, 1 undecided, 2 unchanged"
+    assert out.splitlines()[0] == "With the files of --compare-with: 1 fixed, 2 new, 1 undecided, 3 unchanged"
     assert [line.rstrip() for line in out.splitlines() if "becomes" in line] == [
         "  Setting    min.insync.replicas=2 becomes 1"
     ]
@@ -250,15 +256,29 @@ def test_two_sets_of_files(ask):
     code, out = ask("t --kafka-version 3.7 --compare-with after", t=DURABLE, after=ONE_IN_SYNC)
     (pair,) = out["configurations"]
     assert (code, out["change"], out["from_release"], out["to_release"]) == (VIOLATED, "files", "3.7", "3.7")
-    assert listed(out, "fixed") == [
-        "with 2 brokers down, not every write is acknowledged",
-        "the loss of 2 brokers can lose a committed record",
-    ]
+    assert listed(out, "fixed") == ["with 2 brokers down, not every write is acknowledged"]
     assert listed(out, "new") == [
         "an acknowledged record can be lost",
         "the loss of 1 broker can lose a committed record",
     ]
+    assert states(out)["the loss of 2 brokers can lose a committed record"] == ("present", "permitted")
     assert pair["settings"] == [{"key": "min.insync.replicas", "before": "2", "after": "1"}]
+
+
+def test_a_loss_that_the_settings_permit_is_not_a_fixed_defect(ask):
+    """With acks=1, no search asks for known defects that lose acknowledged records, for the settings lose them."""
+    _, out = ask("t --kafka-version 3.7 --compare-with after", t=DURABLE, after=DURABLE.replace("all", "1"))
+    assert listed(out, "fixed") == ["with 2 brokers down, not every write is acknowledged"]
+    assert "an acknowledged record can be lost" in listed(out, "new")
+    assert states(out)["8.24"] == ("present", "permitted")
+    assert states(out)["the loss of 2 brokers can lose a committed record"] == ("present", "permitted")
+
+
+def test_a_loss_that_the_settings_permitted_is_not_a_new_defect(ask):
+    _, out = ask("t --kafka-version 3.7 --compare-with after", t=DURABLE.replace("all", "1"), after=DURABLE)
+    assert "an acknowledged record can be lost" in listed(out, "fixed")
+    assert states(out)["8.24"] == ("permitted", "present")
+    assert listed(out, "new") == ["with 2 brokers down, not every write is acknowledged"]
 
 
 def test_the_second_files_replace_the_first_ones(ask):
@@ -342,11 +362,14 @@ def test_failures_of_a_change_of_the_minimum_itself(ask, release, files, numbers
 
 
 def test_every_failure_of_a_change_of_the_minimum_says_which_changes_have_it():
-    changing = [
-        failure
+    """A history in which an operator changes the minimum is one of a change, and its conditions name this change."""
+    during = {
+        failure.number: failure.during
         for failure in failures()
-        if failure.history and any(step.startswith(CHANGES_LEAST_ISR) for step in failure.history.steps)
-    ]
-    says = {failure.number: " ".join(failure.report["conditions"]) for failure in changing}
-    assert {number: RAISED in text for number, text in says.items()} == {"8.32": False, "8.35": True}
-    assert "min.insync.replicas is changed" in says["8.32"]
+        if failure.history and any(step.startswith("operator_changes_min_insync") for step in failure.history.steps)
+    }
+    assert during == {"8.32": During.CHANGED_MINIMUM, "8.35": During.RAISED_MINIMUM}
+    for failure in failures():
+        assert (failure.number in during) == (failure.during is not None)
+        if failure.during is not None:
+            assert failure.during.value in " ".join(failure.report["conditions"])

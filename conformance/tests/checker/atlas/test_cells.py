@@ -9,7 +9,7 @@ import pytest
 
 from isrcheck.checker.answers.planning import planned
 from isrcheck.checker.answers.questions import Topic, key_of, why_unasked
-from isrcheck.checker.atlas.cells import cells, clusters
+from isrcheck.checker.atlas.cells import cells, clusters, upgraded
 from isrcheck.checker.atlas.tables import sheets
 
 CELLS = cells()
@@ -27,6 +27,19 @@ def test_every_release_is_there_as_far_as_it_is_modelled():
     assert ("4.0", "ZooKeeper") not in found
     assert ("3.2", "KRaft") not in found, "a preview"
     assert Counter(mode for _, mode in found) == {"ZooKeeper": 32, "KRaft": 15}
+
+
+def test_every_release_with_an_old_metadata_version_is_there():
+    """--compare RELEASE raises the binaries alone: the rules that need a newer metadata.version stay off."""
+    of_metadata = {"BROKER_STATE_CHECK", "ELR", "EPOCH_BUMP_ON_SHRINK"}
+    found = {(one.release.text, *sorted(dict(one.case.switches).keys() & of_metadata)) for one in upgraded()}
+    before_3_5, before_3_6 = ("BROKER_STATE_CHECK", "EPOCH_BUMP_ON_SHRINK"), ("EPOCH_BUMP_ON_SHRINK",)
+    without_elr = {
+        (release, *rules) for release in ("3.7", "3.9.1", "4.0", "4.0.1") for rules in (before_3_5, before_3_6)
+    }
+    before_4_0 = [("BROKER_STATE_CHECK", "ELR", "EPOCH_BUMP_ON_SHRINK"), ("ELR", "EPOCH_BUMP_ON_SHRINK"), ("ELR",)]
+    with_elr = {(release, *rules) for release in ("4.1", "4.3") for rules in before_4_0}
+    assert found == {("3.5", "BROKER_STATE_CHECK")} | without_elr | with_elr
 
 
 def test_a_cell_is_there_once_and_three_replicas_come_first():
