@@ -3,7 +3,7 @@
 The marks of a test say when it runs. A test without any of these marks takes less than a second, and runs always:
 
     sampled     a sample of its parameters runs, at even distances: in `make test` as many as take a second,
-                in CI as many as take three seconds, but at least one; `make verify` runs the others
+                in CI as many as take two seconds, but at least one; `make verify` runs the others
     whole       as `sampled` in `make test`, and all in CI, since each parameter checks something of its own
     exhaustive  not in `make test`, but in CI: somebody decided this, for the test or for a parameter (sampling.py)
     recorded    only with `make verify`: somebody decided this, for the test or for a parameter
@@ -32,7 +32,7 @@ from conformance.tests.timings import TESTS, place_of, stored
 
 T = TypeVar("T")
 
-TEST_SECONDS, CI_SECONDS = 1, 3
+TEST_SECONDS, CI_SECONDS = 1, 2
 """The seconds of the sample of a test in `make test` and in CI."""
 
 MARKS = ("sampled", "whole", "exhaustive", "recorded")

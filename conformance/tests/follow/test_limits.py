@@ -44,7 +44,7 @@ def endless(seen: list[int]) -> Iterator[tuple[int, dict[str, Any]]]:
         yield n + 1, {"kind": "note", "n": n, "what": "nothing"}
 
 
-@pytest.mark.whole
+@pytest.mark.sampled
 @pytest.mark.parametrize(("limits", "why"), [({"seconds": 4.0}, "seconds"), ({"memory": 256 << 20}, "memory")])
 def test_a_limit_holds_where_the_model_has_many_initial_states(
     tmp_path: Path, limits: dict[str, Any], why: str

@@ -18,6 +18,7 @@ WIDTH, HEIGHT = 1280, 800
 """The screen of a small laptop."""
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", reported())
 def test_a_page_is_one_screen(name: str, browser: Any) -> None:
     opened = Page(browser, REPORTS / name / "index.html", WIDTH, HEIGHT)

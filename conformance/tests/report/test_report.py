@@ -272,7 +272,6 @@ def slow(one: tuple[str, int]) -> object:
     return (recorded if search_of(*one).states > MANY_STATES else exhaustive)(one)
 
 
-@pytest.mark.whole
 @pytest.mark.parametrize(("name", "number"), [slow(one) for one in SEARCHES])
 def test_a_search_with_the_change_is_as_the_report_says(
     name: str, number: int, capsys: pytest.CaptureFixture[str]
@@ -290,7 +289,6 @@ def test_a_search_with_the_change_is_as_the_report_says(
     assert ("no state is left" in out) is one.exhausted
 
 
-@pytest.mark.whole
 @pytest.mark.parametrize("name", [(recorded if name in LONG else exhaustive)(name) for name in FAILURES])
 def test_no_shorter_history_exists(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     history = REPORT_OF[name].history

@@ -127,7 +127,7 @@ def disagreement(ask, monkeypatch, name, rule, count, seed, replicas, depth):
 
 @pytest.mark.parametrize(
     ("seed", "replicas", "depth"),
-    [(0, 2, 14), *(exhaustive((seed, 2, 14)) for seed in range(1, 4)), recorded((4, 3, None))],
+    [(0, 2, 14), exhaustive((1, 2, 14)), recorded((2, 2, 14)), recorded((3, 2, 14)), recorded((4, 3, None))],
 )
 @pytest.mark.parametrize("name", RULES)
 def test_a_rule_changes_no_answer(ask, monkeypatch, name, seed, replicas, depth):

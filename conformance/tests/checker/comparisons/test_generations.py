@@ -251,7 +251,7 @@ ALSO_OTHERWISE = {
 """Where another cause leads to a violation in as many steps: how many violating states it has alone."""
 
 
-@pytest.mark.whole
+@pytest.mark.sampled
 @pytest.mark.exhaustive
 @pytest.mark.parametrize(("record", "name"), cells(), ids=lambda one: getattr(one, "title", one))
 def test_without_its_cause_a_recorded_violation_is_gone(record, name):

@@ -238,7 +238,6 @@ def restored(search: ObservationSearch, cells: Cells) -> Cells:
     return tuple(after)
 
 
-@pytest.mark.whole
 @pytest.mark.parametrize("protocol", ["3.5", "4.1"])
 def test_a_reduced_search_gives_the_same_answers(folder: Path, protocol: str) -> None:
     every = recordings(folder, protocol)
@@ -272,7 +271,6 @@ WRONG: dict[str, tuple[type[Unread] | type[Foreseen], Callable[[Any], object]]] 
 """Wrong assumptions of a reduction, and the change that makes one."""
 
 
-@pytest.mark.whole
 @pytest.mark.parametrize("assumption", WRONG)
 def test_a_wrong_reduction_is_caught(folder: Path, assumption: str, monkeypatch: pytest.MonkeyPatch) -> None:
     kind, spoil_reduction = WRONG[assumption]
@@ -348,6 +346,7 @@ def test_a_zombie_that_shows_what_is_not_committed_is_rejected(tmp_path: Path) -
     assert (found.nodes.store.count, found.script.recording.lines[found.furthest].number) == (127_279, 33)
 
 
+@pytest.mark.recorded
 def test_it_is_rejected_although_a_limit_ends_the_search_for_the_line(tmp_path: Path) -> None:
     path = write(tmp_path / "zombie", *zombie(2, 8, 4, shows_uncommitted=True))
     outcome = expect(RejectedAfter, follow_recording(path, "4.1", memory=256 << 20))

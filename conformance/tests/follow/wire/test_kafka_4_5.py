@@ -318,7 +318,6 @@ def test_a_rejection_by_the_default_rules_says_whose_rules_they_are(conform: Con
         assert (hint in " ".join(said.split())) is (not words)
 
 
-@pytest.mark.whole
 @pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("name", "steps", "lost"),
@@ -351,7 +350,7 @@ def test_a_script_of_the_stale_record_loses_a_record() -> None:
     assert broken(outcome)[LOSS][0] == VIOLATED
 
 
-@pytest.mark.exhaustive
+@pytest.mark.recorded
 def test_traffic_of_a_consumer_group_is_followed_online() -> None:
     path = recording("traffic_25") / "wire.ndjson"
     outcome = expect(Followed, follow_online(path, stream_of(path), "4.1", seconds=120, memory=1 << 30))
