@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 
 from isrcheck.checker.answers.answer import Answer, about_brokers, case_of
-from isrcheck.checker.answers.doctor import Asking, examine
+from isrcheck.checker.answers.examining import Asking, examine
 from isrcheck.checker.answers.findings import Finding, without_search
 from isrcheck.checker.answers.questions import Case, Question, Topic, defects_of
 from isrcheck.checker.answers.report import answer_lines, now_of, table_lines, works

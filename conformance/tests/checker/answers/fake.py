@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from isrcheck.checker.answers.doctor import Expected
+from isrcheck.checker.answers.examining import Expected
 from isrcheck.checker.answers.findings import Finding, Result, Search, Source
 from isrcheck.checker.answers.questions import Case, Question, Topic
 from isrcheck.checker.resources.limits import Limits

@@ -20,7 +20,8 @@ from conformance.tests.checker.answers.fake import LOST_WITH_ACKS_1, MISSED_DEMO
 from conformance.tests.support.engine import checking
 from isrcheck.checker import cli
 from isrcheck.checker.answers.answer import MOST_REPLICAS
-from isrcheck.checker.answers.doctor import budgets_of, in_words
+from isrcheck.checker.answers.answerers import budgets_of
+from isrcheck.checker.answers.examining import in_words
 from isrcheck.checker.answers.findings import without_search
 from isrcheck.checker.answers.questions import Question, Topic
 from isrcheck.checker.results.verdict import Word

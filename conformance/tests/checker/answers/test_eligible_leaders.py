@@ -10,7 +10,7 @@ import pytest
 
 from conformance.tests.checker.answers.expert import OnlyRecorded
 from isrcheck.checker.answers.answer import Answer, Exposure, groups
-from isrcheck.checker.answers.doctor import Asking, examine
+from isrcheck.checker.answers.examining import Asking, examine
 from isrcheck.checker.answers.findings import without_search
 from isrcheck.checker.answers.questions import Case
 from isrcheck.checker.answers.report import OPERATIONS, answer_lines, as_object, now_of, operator_rows

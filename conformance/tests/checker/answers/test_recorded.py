@@ -8,7 +8,7 @@ from unittest.mock import Mock
 import pytest
 
 from conformance.tests.checker.answers.fake import Fake
-from isrcheck.checker.answers.doctor import FromTheAtlas
+from isrcheck.checker.answers.answerers import FromTheAtlas
 from isrcheck.checker.answers.findings import Source, without_search
 from isrcheck.checker.answers.questions import Case, Question, Topic, key_of
 from isrcheck.checker.answers.recorded import Record, Recorded

@@ -18,7 +18,7 @@ from conformance.tests.support.engine import checking
 from isrcheck.checker import cli
 from isrcheck.checker.answers import doctor as answering
 from isrcheck.checker.answers import recorded
-from isrcheck.checker.answers.doctor import Searches
+from isrcheck.checker.answers.answerers import Searches
 from isrcheck.checker.answers.planning import of_instance, planned
 from isrcheck.checker.answers.questions import Case, Question, Topic
 from isrcheck.checker.answers.recorded import Record
