@@ -16,8 +16,7 @@ import pytest
 from conformance.tests.checker.answers.fake import finding
 from conformance.tests.support.engine import checking
 from isrcheck.checker import cli
-from isrcheck.checker.answers import doctor as answering
-from isrcheck.checker.answers import recorded
+from isrcheck.checker.answers import answerers, recorded
 from isrcheck.checker.answers.answerers import Searches
 from isrcheck.checker.answers.planning import of_instance, planned
 from isrcheck.checker.answers.questions import Case, Question, Topic
@@ -81,7 +80,7 @@ class Unreadable(Record):
 def test_a_record_that_does_not_count_is_told_once(tmp_path, monkeypatch, capsys, record, why):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(recorded, "Record", record)
-    monkeypatch.setattr(answering, "Searches", lambda *given: Nothing())
+    monkeypatch.setattr(answerers, "Searches", lambda *given: Nothing())
     (tmp_path / "topic.properties").write_text(TOPIC)
     assert cli.main(["doctor", "topic.properties", "--kafka-version", "2.6"]) == 3
     assert capsys.readouterr().err == f"the recorded answers are not used: {why}; searching again ...\n"
