@@ -8,6 +8,7 @@ import shlex
 import pytest
 
 from conformance.tests.checker.answers.fake import finding, saying
+from conformance.tests.checker.cluster.live.stub import StubCluster, served
 from conformance.tests.support.engine import checking
 from isrcheck.checker import cli
 from isrcheck.checker.answers.questions import Topic
@@ -289,6 +290,19 @@ def test_the_second_files_replace_the_first_ones(ask):
     unclean = {"key": "unclean.leader.election.enable", "before": "true", "after": "false"}
     assert (pair["settings"], same["settings"]) == ([unclean], [])
     assert "after: Kafka's defaults of brokers (unclean.leader.election.enable=false" in " ".join(out["assumed"])
+
+
+def test_a_running_cluster_is_compared_with_a_saved_reading(ask):
+    two_in_sync = StubCluster()
+    with served(two_in_sync):
+        ask(f"--bootstrap-server {two_in_sync.address} --save two.json")
+    with served(StubCluster(broker_configs={"min.insync.replicas": ("1", "static")})) as cluster:
+        _, out = ask(f"--bootstrap-server {cluster.address} --save one.json --compare-with two.json")
+    (pair,) = out["configurations"]
+    assert pair["topics"] == ["orders"]
+    assert pair["settings"] == [{"key": "min.insync.replicas", "before": "1", "after": "2"}]
+    assert [one["number"] for one in pair["while_changing"]] == ["8.32", "8.35"]
+    assert ask("one.json --compare-with two.json")[1] == out
 
 
 def test_topics_are_compared_by_name_and_those_of_one_side_are_named(ask):

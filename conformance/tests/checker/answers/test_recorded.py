@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from unittest.mock import Mock
 
 import pytest
 
 from conformance.tests.checker.answers.fake import Fake
+from conformance.tests.support.places import PROJECT
 from isrcheck.checker.answers.answerers import FromTheAtlas
 from isrcheck.checker.answers.findings import Source, without_search
 from isrcheck.checker.answers.questions import Case, Question, Topic, key_of
@@ -112,3 +115,18 @@ def test_a_result_that_a_limit_has_cut_short_is_recorded_as_undecided(searcher, 
     found = Recorded(Record(path)).find(KEEPS, LOSS)
     assert (found.word, found.source, found.recorded[:2]) == (Word.UNDECIDED, Source.RECORDED, "20")
     assert {result.stopped for _, result in found.parts} == {"seconds"}
+
+
+def test_a_recorded_answer_loads_no_engine(tmp_path):
+    """To import an engine takes longer than to answer from the record."""
+    topic = tmp_path / "topic.properties"
+    topic.write_text("replication.factor=3\nmin.insync.replicas=2\nacks=all\n", encoding="utf-8")
+    engines = {"numpy", "numba", "llvmlite", "z3", "pyspark", "networkx", "isrcheck.models.kafka.generations"}
+    code = (
+        "import sys; from isrcheck.checker import cli; code = cli.main(sys.argv[1:]);"
+        f" print(code, sorted({engines} & sys.modules.keys()))"
+    )
+    words = [sys.executable, "-c", code, "doctor", str(topic), "--kafka-version", "4.1"]
+    done = subprocess.run(words, cwd=PROJECT, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[0].startswith("Keeps its promises, but for 12 known defects of this release")
+    assert done.stdout.splitlines()[-1] == "12 []"

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from conformance.tests.checker.cluster.live.stub import StubCluster, served
 from conformance.tests.support.engine import checking
 from isrcheck.checker import cli
 from isrcheck.checker.answers.what_if import (
@@ -254,6 +255,17 @@ def test_the_loss_of_a_node_in_combined_mode_is_that_of_a_broker_and_a_voter(ask
     assert answer["controllers"] == {"voters": [3, 3001, 3002], "left": [3001], "have_majority": False}
     majority = "2 of 3 voters are left (3001, 3002): a majority, which the loss of one more ends"
     assert f"  Controllers  {majority}" in ask_with_voters("--lose", "broker:3")[1].splitlines()
+
+
+def test_a_running_cluster_shows_its_voters_and_racks(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    with served(StubCluster()) as cluster:
+        words = ("doctor", "--bootstrap-server", cluster.address, "--json", "--lose")
+        _, of_controllers, _ = checking(cli.main, capsys)(*words, "controller:1,controller:2")
+        _, of_a_rack, _ = checking(cli.main, capsys)(*words, "rack:az1")
+    lost, rack = json.loads(of_controllers), json.loads(of_a_rack)
+    assert lost["controllers"] == {"voters": [1, 2, 3], "left": [3], "have_majority": False}
+    assert rack["controllers"] == {"voters": [1, 2, 3], "left": [2, 3], "have_majority": True}
 
 
 def test_a_rack_has_controllers(ask_with_voters):
