@@ -135,6 +135,7 @@ def test_defaults_of_brokers_change_and_those_of_clients_stay(ask, fake):
     code, out = ask("t b --kafka-version 0.10.2 --compare 3.9", t=OTHER, b=WITH_ZOOKEEPER)
     (pair,) = out["configurations"]
     assert pair["defaults"] == [{"key": "unclean.leader.election.enable", "before": "true", "after": "false"}]
+    assert "unclean.leader.election.enable" not in {one["key"] for one in pair["settings"]}
     assert {case.acks for case, question in fake.asked if question.topic is Topic.POWER} == {"1"}
     assert out["assumed"][1] == "inter.broker.protocol.version becomes that of 3.9, its default, as no file gives it"
     assert (code, out["change"], out["from_release"], out["to_release"]) == (SAFE, "upgrade", "0.10.2", "3.9")
@@ -303,6 +304,19 @@ def test_a_running_cluster_is_compared_with_a_saved_reading(ask):
     assert pair["settings"] == [{"key": "min.insync.replicas", "before": "1", "after": "2"}]
     assert [one["number"] for one in pair["while_changing"]] == ["8.32", "8.35"]
     assert ask("one.json --compare-with two.json")[1] == out
+
+
+def test_a_setting_that_one_side_leaves_to_its_default(ask):
+    """It is listed as a setting, and not among the defaults; what both sides leave to the same default is not listed."""
+    after = DURABLE.replace("min.insync.replicas=2\n", "")
+    _, out = ask("t --kafka-version 3.7 --compare-with after", t=DURABLE, after=after)
+    (pair,) = out["configurations"]
+    assert pair["settings"] == [{"key": "min.insync.replicas", "before": "2", "after": "1"}]
+    assert pair["defaults"] == []
+    of_one_side = [line for line in out["assumed"] if line.startswith(("before: ", "after: "))]
+    assert len(of_one_side) == 2
+    assert of_one_side[0].startswith("before: Kafka's defaults of brokers (unclean.leader.election.enable=false, auto")
+    assert of_one_side[1].startswith("after: Kafka's defaults of brokers (min.insync.replicas=1, unclean.leader")
 
 
 def test_topics_are_compared_by_name_and_those_of_one_side_are_named(ask):
