@@ -12,6 +12,7 @@ descriptions in 1.5 to 1.7 s. The server had 54 MB of memory at most.
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
@@ -60,6 +61,9 @@ def main(topics: str = "1000", partitions: str = "10") -> None:
             timed("partitions described", descriptions_of_all)
         finally:
             served.terminate()
+            _, status, used = os.wait4(served.pid, 0)
+            served.returncode = os.waitstatus_to_exitcode(status)
+            print(f"memory of the server {used.ru_maxrss / 1024:,.0f} MiB at most")
 
 
 if __name__ == "__main__":

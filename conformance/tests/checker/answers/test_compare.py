@@ -307,7 +307,7 @@ def test_a_running_cluster_is_compared_with_a_saved_reading(ask):
 
 
 def test_a_setting_that_one_side_leaves_to_its_default(ask):
-    """It is listed as a setting, and not among the defaults; what both sides leave to the same default is not listed."""
+    """It is listed as a setting, not among the defaults; what both sides leave to the same default is not listed."""
     after = DURABLE.replace("min.insync.replicas=2\n", "")
     _, out = ask("t --kafka-version 3.7 --compare-with after", t=DURABLE, after=after)
     (pair,) = out["configurations"]
