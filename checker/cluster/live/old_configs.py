@@ -1,13 +1,26 @@
-"""DescribeConfigs in version 0, the only one of brokers 0.11 and 1.0. kio has no schema of it.
+"""DescribeConfigs in version 0, the only version of brokers 0.11 and 1.0. kio has no schemas of it.
 
-A request is one of version 1 without its last field, the byte `include_synonyms`. The response says of each setting
-only whether it is a default, and not where it is set. `read` (reading.py) reads these classes as it reads kio's.
+A request is one of version 1 without its last field, `include_synonyms`. The response says of each setting only whether
+it is a default, and not where it is set.
+
+kio needs the types of fields, not their names, so this module does not postpone its annotations.
 """
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
+
+from kio.schema.describe_configs.v1.request import DescribeConfigsRequest, DescribeConfigsResource
+from kio.schema.describe_configs.v1.response import DescribeConfigsResponse
+
+
+@dataclass(frozen=True)
+class OldRequest:
+    """The resources, topics or brokers, whose settings are asked for."""
+
+    __flexible__: ClassVar[bool] = False
+    __header_schema__: ClassVar[Any] = DescribeConfigsRequest.__header_schema__
+    resources: tuple[DescribeConfigsResource, ...]
 
 
 @dataclass(frozen=True)
@@ -39,5 +52,10 @@ class OldResponse:
     """The whole response, with the broker's `throttle_time` in milliseconds."""
 
     __flexible__: ClassVar[bool] = False
+    __header_schema__: ClassVar[Any] = DescribeConfigsResponse.__header_schema__
     throttle_time: int = field(metadata={"kafka_type": "timedelta_i32"})
     results: tuple[OldResult, ...]
+
+
+NOT_IN_KIO: Mapping[tuple[int, int], tuple[Any, Any]] = {(32, 0): (OldRequest, OldResponse)}
+"""The schemas of requests and responses that kio lacks, by the key and the version of the API."""

@@ -216,6 +216,18 @@ def test_the_next_address_is_asked() -> None:
         assert read_cluster(Request(addresses, Security())).server == cluster.address
 
 
+def test_every_address_is_named_if_none_answers() -> None:
+    cluster = StubCluster(silent={(broker, Api.API_VERSIONS) for broker in (1, 2, 3)})
+    with served(cluster):
+        first, *others = (f"127.0.0.1:{cluster.ports[broker]}" for broker in (1, 2, 3))
+        with pytest.raises(NoAnswerError) as failed:
+            read_cluster(Request(read_addresses("x", ",".join([first, *others])), Security(), timeout=0.1))
+    assert str(failed.value) == (
+        f"{first}: no answer to ApiVersions within 0.1 s; check the port, or give a longer --timeout;"
+        f" {', '.join(others)} cannot be used either"
+    )
+
+
 def test_a_cluster_that_changes_while_it_is_read() -> None:
     """Between the partitions and their settings, a topic is deleted and a broker stops."""
     cluster = StubCluster(topics={"orders": [Part()], "gone": [Part()]})
