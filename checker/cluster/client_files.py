@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from isrcheck.checker.cluster.libraries import ClientLibrary
@@ -28,8 +28,8 @@ class ClientFile:
     def section(self, role: Role, properties: Iterable[Property], library: ClientLibrary, name: str = "") -> Section:
         """Return the section of one client, without settings that only other clients have; `name` tells several clients
         of the file apart."""
-        others = {frozenset({other}) for other in CLIENTS if other is not role}
-        own = tuple(line for line in properties if roles_that_know(line.key) not in others)
+        (other,) = {*CLIENTS} - {role}
+        own = tuple(line for line in properties if roles_that_know(line.key) != {other})
         member = f"{self.member} ({name})" if name else self.member
         shown_by = f"{self.sign.place}: {printable(self.sign.key)}"
         return Section(role, member, own, library=library, shown_by=shown_by)
@@ -63,9 +63,9 @@ def merged(*layers: Iterable[Property]) -> list[Property]:
     return kept
 
 
-def set_by(line: Property, **values: str) -> list[Property]:
-    """Return properties that a framework sets because of a line of its file; `_` in a name stands for a dot."""
-    return [named(line, key.replace("_", "."), value) for key, value in values.items()]
+def set_by(line: Property, values: Mapping[str, str]) -> list[Property]:
+    """Return the properties that a framework sets because of a line of its file."""
+    return [named(line, key, value) for key, value in values.items()]
 
 
 def dotted(name: str) -> str:

@@ -16,12 +16,7 @@ from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
-from isrcheck.checker.cluster.applications import (
-    is_of_micronaut,
-    is_of_quarkus,
-    micronaut_sections,
-    quarkus_sections,
-)
+from isrcheck.checker.cluster.applications import is_of_micronaut, is_of_quarkus, micronaut_sections, quarkus_sections
 from isrcheck.checker.cluster.client_files import (
     CLIENTS,
     OWN_FILE,
@@ -32,7 +27,7 @@ from isrcheck.checker.cluster.client_files import (
     without_prefix,
 )
 from isrcheck.checker.cluster.frameworks import connect_sections, mirror_maker_sections, streams_sections
-from isrcheck.checker.cluster.libraries import KEYS_OF, ClientLibrary
+from isrcheck.checker.cluster.libraries import KEYS_OF, NAMES_OF_SARAMA, ClientLibrary
 from isrcheck.checker.cluster.property_files import (
     LINE_END,
     READERS,
@@ -177,23 +172,11 @@ def _librdkafka(file: ClientFile) -> list[Section]:
     return file.of_roles(lines, library)
 
 
-_FIELDS_OF_SARAMA = {
-    "producer.requiredacks": "acks",
-    "producer.retry.max": "retries",
-    "producer.idempotent": "enable.idempotence",
-    "producer.transaction.id": "transactional.id",
-    "net.maxopenrequests": "max.in.flight.requests.per.connection",
-    "consumer.isolationlevel": "isolation.level",
-    "consumer.offsets.initial": "auto.offset.reset",
-}
-
-
 def _field_of_sarama(line: Property) -> str:
-    """Return the Java clients' name of a field of Sarama's Config, in any spelling (requiredAcks, required_acks); else
-    nothing. The field may be within other fields."""
+    """Return the Java clients' name of a field of Sarama's Config, in any spelling (requiredAcks, required_acks) and
+    perhaps within other fields; empty for another key."""
     name = re.sub("[-_]", "", line.key).lower()
-    fields = (key for end, key in _FIELDS_OF_SARAMA.items() if name == end or name.endswith(f".{end}"))
-    return next(fields, "")
+    return next((key for key, field in NAMES_OF_SARAMA.items() if f".{name}".endswith(f".{field.lower()}")), "")
 
 
 def _sarama(file: ClientFile) -> list[Section]:
@@ -202,14 +185,18 @@ def _sarama(file: ClientFile) -> list[Section]:
 
 
 _WITH_UNDERSCORES = re.compile(r"[a-z]+(?:_[a-z0-9]+)+")
-_ONLY_KAFKA_PYTHON = """
+_KEYS_OF_KAFKA_PYTHON = """
     allow_auto_create_topics batch_size bootstrap_timeout_ms buffer_memory client_dns_lookup delivery_timeout_ms
     max_block_ms max_in_flight_requests_per_connection metric_reporters metrics_enabled metrics_num_samples
     metrics_sample_window_ms partition_assignment_strategy receive_buffer_bytes reconnect_backoff_max_ms
     reconnect_backoff_ms retries send_buffer_bytes socket_options ssl_cafile ssl_certfile ssl_check_hostname
     ssl_ciphers ssl_crlfile ssl_keyfile ssl_password
 """
-_ONLY_AIOKAFKA = "max_batch_size"
+_ONLY_IN = {
+    ClientLibrary.KAFKA_PYTHON: frozenset(_KEYS_OF_KAFKA_PYTHON.split()),
+    ClientLibrary.AIOKAFKA: frozenset({"max_batch_size"}),
+}
+"""The keys that only one of the clients of Python has."""
 
 
 def _is_of_python(line: Property) -> bool:
@@ -220,20 +207,13 @@ def _is_of_python(line: Property) -> bool:
 def _python(file: ClientFile) -> list[Section]:
     """Read the settings of kafka-python or aiokafka; if no key decides between them, return sections of both."""
     keys = {line.key for line in file.properties}
-    libraries = list(_OF_PYTHON)
-    if not keys.isdisjoint(_ONLY_KAFKA_PYTHON.split()):
-        libraries.remove(ClientLibrary.AIOKAFKA)
-    elif not keys.isdisjoint(_ONLY_AIOKAFKA.split()):
-        libraries.remove(ClientLibrary.KAFKA_PYTHON)
+    decided = [library for library, own in _ONLY_IN.items() if not keys.isdisjoint(own)]
     lines = [
         _translated(line, dotted(line.key) if roles_that_know(dotted(line.key)) else line.key)
         for line in file.properties
         if line.value.strip() not in ("None", "null")
     ]
-    return _read_as(libraries, file, lines)
-
-
-_OF_PYTHON = (ClientLibrary.KAFKA_PYTHON, ClientLibrary.AIOKAFKA)
+    return _read_as(decided[:1] or list(_ONLY_IN), file, lines)
 
 
 def _read_as(libraries: Sequence[ClientLibrary], file: ClientFile, lines: Sequence[Property]) -> list[Section]:

@@ -54,7 +54,7 @@ _TO_PEM = {
         "openssl pkcs12 -in {file} -nodes -out client.pem",
     ),
 }
-"""For each store: the name of a PEM file that replaces it, and the commands that convert a Java key store and PKCS12."""
+"""For each store: the PEM file that replaces it, and the commands that convert a key store of Java and PKCS12 to it."""
 _TRUST, _KEY = ("ssl.truststore.location", "ssl.ca.location"), ("ssl.keystore.location", "ssl.certificate.location")
 
 
