@@ -14,7 +14,7 @@ from isrcheck.checker.cluster.formats.environment import release_of_confluent
 from isrcheck.checker.cluster.formats.format import Format, Part
 from isrcheck.checker.cluster.formats.metadata import remarks_on_voters
 from isrcheck.checker.cluster.formats.tree import Tree
-from isrcheck.checker.cluster.formats.values import known, setting, settings_of, unknown
+from isrcheck.checker.cluster.formats.values import settings_from, settings_of, unknown
 from isrcheck.checker.cluster.property_files import Property, Section, printable
 from isrcheck.checker.cluster.racks import merged
 from isrcheck.checker.cluster.releases import Role, roles_that_know
@@ -85,7 +85,7 @@ def _read(part: Part, contents: Contents) -> None:
             if settings:
                 contents.sections.append(Section(Role.BROKER, f"{member} ({role})", tuple(settings)))
         variables = ((key, value) for name, value in mapping.entries.items() if (key := _key(name)))
-        if settings_of_variables := known(setting(key, value) for key, value in variables):
+        if settings_of_variables := settings_from(variables):
             contents.sections.append(Section(Role.BROKER, member, tuple(settings_of_variables)))
         for name in _VERSIONS:
             if (version := mapping.at(name)).text is not None:

@@ -13,24 +13,12 @@ from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 
-from isrcheck.checker.cluster.contents import (
-    ADDING,
-    NO_ELR,
-    REMOVING,
-    Contents,
-    Partition,
-)
+from isrcheck.checker.cluster.contents import ADDING, NO_ELR, REMOVING, Contents, Partition
 from isrcheck.checker.cluster.formats.format import Format, Part
 from isrcheck.checker.cluster.ignored import TO_BE_DELETED, Ignored, WhyIgnored
-from isrcheck.checker.cluster.property_files import (
-    LINE_END,
-    Layer,
-    PropertiesError,
-    Property,
-    quoted,
-)
+from isrcheck.checker.cluster.property_files import LINE_END, Layer, PropertiesError, Property, quoted
 from isrcheck.checker.cluster.racks import merged
-from isrcheck.checker.cluster.releases import FEATURES, Role, version_of_metadata
+from isrcheck.checker.cluster.releases import FEATURES, version_of_metadata
 from isrcheck.commands.declarations import MOST_DIGITS
 
 NO_LEADER = ("none", "-1")
@@ -81,14 +69,14 @@ _FIRST_WORDS = (
 
 
 class Reader:
-    """Reads a file line by line into `Contents`; a heading of kafka-configs names the owner of the settings below."""
+    """Reads a file line by line into `Contents`. A heading of kafka-configs names the owner of the settings below it."""
 
     def __init__(self, path: Path, contents: Contents) -> None:
         self.path = path
         self.contents = contents
         self.line = 0
-        self.heading: tuple[Role, str, Layer] | None = None
-        self.has_heading = False
+        self.below: list[Property] | None = None
+        """The settings of the owner that the last heading names; None if the lines above have no heading."""
 
     def read(self, lines: Sequence[str]) -> None:
         """Read every line. Raises PropertiesError for an unknown line, or if the file does not describe anything."""
@@ -168,7 +156,7 @@ class Reader:
     # kafka-topics
 
     def _topic(self, labels: dict[str, str]) -> None:
-        self.has_heading = False
+        self.below = None
         name = self._word(labels, "Topic")
         partitions, replicas = self._number(labels, "PartitionCount", 1), self._number(labels, "ReplicationFactor", 1)
         settings = list(self._pairs(labels.get("Configs", "")))
@@ -183,7 +171,7 @@ class Reader:
             self.contents.ignored[name].append(marked)
 
     def _partition(self, labels: dict[str, str]) -> None:
-        self.has_heading = False
+        self.below = None
         topic, number = self._word(labels, "Topic"), self._number(labels, "Partition", 0)
         leader = None if labels.get("Leader") in NO_LEADER else self._number(labels, "Leader", 0)
         replicas, isr = self._brokers(labels, "Replicas"), self._brokers(labels, "Isr")
@@ -250,19 +238,18 @@ class Reader:
 
     def _heading(self, line: str) -> bool:
         if below := _CONFIGS_BELOW.fullmatch(line):
-            self.has_heading, self.heading = True, None
             if below["kinds"] == "brokers":
-                self.heading = Role.BROKER, "the cluster", Layer.CLUSTER
+                self.below = self.contents.brokers["the cluster", Layer.CLUSTER]
             elif below["kind"] == "broker":
                 layer = Layer.RUNNING if below["which"] == "All configs" else Layer.BROKER
-                self.heading = Role.BROKER, f"broker {below['name']}", layer
-                self.contents.brokers[self.heading[1], layer] += []
+                self.below = self.contents.brokers[f"broker {below['name']}", layer]
             elif below["kind"] == "topic":
-                self.heading = Role.TOPIC, below["name"], Layer.FILE
-                self.contents.settings_of_topic(below["name"])
+                self.below = self.contents.settings_of_topic(below["name"])
+            else:
+                self.below = []  # settings of users and clients do not count
             return True
         if config := _CONFIGS_ON_ONE_LINE.fullmatch(line):
-            self.has_heading, pairs = False, config["pairs"] or ""
+            self.below, pairs = None, config["pairs"] or ""
             if topic := _OF_TOPIC.fullmatch(config["whose"]):
                 self.contents.settings_of_topic(topic["name"] or topic["old"]).extend(self._pairs(pairs))
             elif broker := _OF_BROKER.fullmatch(config["whose"]):
@@ -278,12 +265,10 @@ class Reader:
         config = _CONFIG.fullmatch(line)
         if config is None:
             return False
-        if not self.has_heading:
+        if self.below is None:
             raise self._error(f"{quoted(config['key'])} has no heading above it such as 'All configs for topic t are:'")
-        if self.heading is not None and config["value"] != "null":  # null: not set, or a secret
-            role, name, layer = self.heading
-            settings = self.contents.topics[name] if role is Role.TOPIC else self.contents.brokers[name, layer]
-            settings.append(Property(config["key"], config["value"], self.path, self.line))
+        if config["value"] != "null":  # null: not set, or a secret
+            self.below.append(Property(config["key"], config["value"], self.path, self.line))
         return True
 
     # kafka-features

@@ -16,7 +16,7 @@ from isrcheck.checker.cluster.contents import Contents, listed
 from isrcheck.checker.cluster.dialects import OF_CLIENTS, client_sections
 from isrcheck.checker.cluster.formats.format import Format, Part
 from isrcheck.checker.cluster.formats.tree import NO_TREE, Tree
-from isrcheck.checker.cluster.formats.values import LOST_AT_RESTART, known, setting, unknown
+from isrcheck.checker.cluster.formats.values import LOST_AT_RESTART, setting, settings_from, unknown
 from isrcheck.checker.cluster.property_files import READERS, Property, Section, printable
 from isrcheck.checker.cluster.releases import Role
 
@@ -80,47 +80,31 @@ def is_broker(variables: Variables, image: str = "") -> bool:
     return bool(keys & _SHOWS_A_BROKER) or (_IMAGE.fullmatch(image) is not None and any(keys))
 
 
-def read_variables(variables: Variables, member: str, image: Tree | None, contents: Contents) -> None:
+def read_variables(variables: Variables, member: str, image: Tree, contents: Contents) -> None:
     """Read the variables of a broker's container. Raises PropertiesError for an unknown value that counts."""
-    name_of_image = (image.text or "") if image is not None else ""
-    prefix = _prefix(variables, name_of_image)
-    settings = known(setting(key, value) for name, value in variables.items() if (key := key_of(name, prefix)))
+    prefix = _prefix(variables, image.text or "")
+    settings = settings_from((key, value) for name, value in variables.items() if (key := key_of(name, prefix)))
     contents.sections.append(Section(Role.BROKER, member, tuple(settings)))
-    if image is not None:
-        release_of_image(image, contents)
+    release_of_image(image, contents)
 
 
 def release_of_image(image: Tree, contents: Contents) -> None:
     """Add the release that the tag of an image names, if it is an image of Kafka."""
-    found = _IMAGE.fullmatch(image.text or "")
-    if found is not None and found["tag"]:
-        _add_release(found["maker"], Tree(image.path, image.line, found["tag"]), contents)
-
-
-def release_of_image_tag(repository: str, tag: Tree, contents: Contents) -> None:
-    """Add the release that a tag names, if the repository is that of an image of Kafka."""
-    found = _IMAGE.fullmatch(repository)
-    if found is not None and tag.text and not unknown(tag):
-        _add_release(found["maker"], tag, contents)
-
-
-def _add_release(maker: str, tag: Tree, contents: Contents) -> None:
-    text = tag.text or ""
-    release = _RELEASE.match(
-        text.rpartition("-")[2] if maker == "wurstmeister" else text
-    )  # 2.13-2.8.1 begins with Scala
+    found = None if unknown(image) else _IMAGE.fullmatch(image.text or "")
+    if found is None:
+        return
+    maker, tag = found["maker"], found["tag"] or ""
+    release = _RELEASE.match(tag.rpartition("-")[2] if maker == "wurstmeister" else tag)  # 2.13-2.8.1: Scala, Kafka
     if release is None:
         return
-    version = release.group()
-    if maker == "confluentinc":
-        version = release_of_confluent(version)
-        if not version:
-            contents.remarks.append(
-                f"{tag.place}: the release of Kafka in the Confluent Platform {printable(release.group())} is not known"
-                " to isrcheck; give --kafka-version"
-            )
-            return
-    contents.releases.append((version, tag.place))
+    version = release_of_confluent(release.group()) if maker == "confluentinc" else release.group()
+    if version:
+        contents.releases.append((version, image.place))
+    else:
+        contents.remarks.append(
+            f"{image.place}: the release of Kafka in the Confluent Platform {printable(release.group())} is not known"
+            " to isrcheck; give --kafka-version"
+        )
 
 
 # --- Containers: of Compose files, docker inspect, and workloads of Kubernetes ---
@@ -197,7 +181,8 @@ def _read_containers(part: Part, contents: Contents) -> None:
 def _settings_of_client(variables: Variables) -> list[Property]:
     """Return the variables of Kafka Connect or of a Spring application. Raises PropertiesError for an unknown value."""
     own = ((name, value) for name, value in variables.items() if name.startswith(OF_CLIENTS))
-    return known(setting(name, value, counts=without_prefix(key_of_variable(name)) in READERS) for name, value in own)
+    settings = (setting(name, value, counts=without_prefix(key_of_variable(name)) in READERS) for name, value in own)
+    return [line for line in settings if line is not None]
 
 
 def _not_known(broker: _Container) -> Iterator[str]:
@@ -210,13 +195,13 @@ def _not_known(broker: _Container) -> Iterator[str]:
             f"{source.place}: variables that come from other resources (envFrom) are not known; give the output of"
             " `kubectl exec POD -- env` as a file"
         )
-    mounted = {mount.text_at("name") for mount in broker.own.at("volumeMounts").items}
+    with_data = _volumes_with_data(broker.own)
     for volume in broker.pod.at("volumes").items:
-        if "emptyDir" in volume.entries and volume.text_at("name") in mounted & _names_of_data(broker.own):
+        if "emptyDir" in volume.entries and volume.text_at("name") in with_data:
             yield f"{volume.place}: the volume {printable(volume.text_at('name'))} is an emptyDir, {LOST_AT_RESTART}"
 
 
-def _names_of_data(container: Tree) -> set[str]:
+def _volumes_with_data(container: Tree) -> set[str]:
     """Return the names of mounted volumes that seem to hold the logs of a broker."""
     return {
         mount.text_at("name")
@@ -245,7 +230,7 @@ def _is_env_file(part: Part) -> bool:
 
 
 def _read_env_file(part: Part, contents: Contents) -> None:
-    read_variables(_of_env_file(part), str(part.path), None, contents)
+    read_variables(_of_env_file(part), str(part.path), NO_TREE, contents)
 
 
 ENVIRONMENT = (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -48,3 +48,12 @@ class Format:
     """Whether the part has this format, by its content and never by its name alone."""
     read: Callable[[Part, Contents], None]
     """Adds what the part says to the contents. Raises PropertiesError for a part that contradicts its own format."""
+
+
+def resources(name: str, group: str, kinds: Sequence[str], read: Callable[[Part, Contents], None]) -> Format:
+    """Return the format of resources of Kubernetes that have one of these kinds, in a group of APIs."""
+
+    def recognises(part: Part) -> bool:
+        return part.tree.text_at("kind") in kinds and part.tree.text_at("apiVersion").startswith(group)
+
+    return Format(name, recognises, read)

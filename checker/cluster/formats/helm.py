@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from isrcheck.checker.cluster.contents import Contents
-from isrcheck.checker.cluster.formats.environment import is_broker, key_of, release_of_image_tag, variables_of
+from isrcheck.checker.cluster.formats.environment import is_broker, key_of, release_of_image, variables_of
 from isrcheck.checker.cluster.formats.format import Format, Part
 from isrcheck.checker.cluster.formats.tree import Tree
 from isrcheck.checker.cluster.formats.values import (
     LOST_AT_RESTART,
-    known,
     number,
     setting,
+    settings_from,
     settings_of,
     text_of_properties,
 )
@@ -70,7 +71,7 @@ def _settings(group: Tree) -> Sequence[Property]:
     variables = variables_of(group.at("extraEnvVars"))
     if is_broker(variables):
         own = ((key, value) for name, value in variables.items() if (key := key_of(name, _BITNAMI)))
-        counts |= {line.key: line for line in known(setting(key, value) for key, value in own)}
+        counts |= {line.key: line for line in settings_from(own)}
     return tuple(counts.values())
 
 
@@ -105,7 +106,8 @@ def _read_chart(values: Tree, contents: Contents) -> None:
         if enabled.text == "false":
             contents.remarks.append(f"{enabled.place}: the storage of {what} is not persistent, {LOST_AT_RESTART}")
     tag = values.at("image", "tag") or values.at("imageTag")
-    release_of_image_tag(values.text_at("image", "repository") or values.text_at("image"), tag, contents)
+    image = values.text_at("image", "repository") or values.text_at("image")
+    release_of_image(replace(tag, text=f"{image}:{tag.text or ''}"), contents)
     _read_topics(values, contents)
 
 

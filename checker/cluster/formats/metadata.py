@@ -15,7 +15,7 @@ from isrcheck.checker.cluster.contents import Contents, Partition
 from isrcheck.checker.cluster.formats.format import Format, Part
 from isrcheck.checker.cluster.formats.terraform import with_defaults_of_msk
 from isrcheck.checker.cluster.formats.tree import Tree
-from isrcheck.checker.cluster.formats.values import known, setting, text_of_properties
+from isrcheck.checker.cluster.formats.values import settings_from, text_of_properties
 from isrcheck.checker.cluster.property_files import LINE_END, PropertiesError, Section, printable, quoted
 from isrcheck.checker.cluster.releases import Role
 from isrcheck.checker.cluster.versions import Evidence, Mode
@@ -107,7 +107,7 @@ def _read_rpk(part: Part, contents: Contents) -> None:
         own = [
             entry for entry in one.at("configs").items if "DYNAMIC_TOPIC" in entry.text_at("source").replace(" ", "_")
         ]
-        settings = known(setting(entry.text_at("key"), entry.at("value")) for entry in own)
+        settings = settings_from((entry.text_at("key"), entry.at("value")) for entry in own)
         is_shown = bool(one.at("configs"))
         contents.add_topic(summary.text_at("name"), settings if is_shown else None, partitions, replicas, summary.place)
     contents.remarks.append(

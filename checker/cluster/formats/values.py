@@ -47,12 +47,12 @@ def unknown(value: Tree) -> str:
 
 def settings_of(entries: Tree) -> list[Property]:
     """Return the settings that a mapping gives, KEY: VALUE. Raises PropertiesError as `setting` does."""
-    return known(setting(key, value) for key, value in entries.entries.items())
+    return settings_from(entries.entries.items())
 
 
-def known(settings: Iterable[Property | None]) -> list[Property]:
-    """Return the settings without those that are None."""
-    return [one for one in settings if one is not None]
+def settings_from(pairs: Iterable[tuple[str, Tree]]) -> list[Property]:
+    """Return the settings that pairs of a key and a value give. Raises PropertiesError as `setting` does."""
+    return [line for key, value in pairs if (line := setting(key, value)) is not None]
 
 
 def text_of_properties(value: Tree) -> Sequence[Property]:
@@ -61,7 +61,7 @@ def text_of_properties(value: Tree) -> Sequence[Property]:
     is_below = value.is_block or "\n" not in (value.text or "")
     lines = properties_of(value.path, value.text or "")
     settings = [replace(line, line=first + line.line - 1 if is_below else value.line) for line in lines]
-    return known(setting(one.key, Tree(one.path, one.line, one.value)) for one in settings)
+    return settings_from((one.key, Tree(one.path, one.line, one.value)) for one in settings)
 
 
 def number(value: Tree, what: str) -> int:
