@@ -69,7 +69,7 @@ _FIRST_WORDS = (
 
 
 class Reader:
-    """Reads a file line by line into `Contents`. A heading of kafka-configs names the owner of the settings below it."""
+    """Reads a file line by line into `Contents`. A heading of kafka-configs names the owner of the settings below."""
 
     def __init__(self, path: Path, contents: Contents) -> None:
         self.path = path

@@ -8,17 +8,18 @@ of an image names the release. Variables of Kafka Connect and Spring configure c
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from isrcheck.checker.cluster.client_files import key_of_variable, without_prefix
+from isrcheck.checker.cluster.client_files import key_of_variable
 from isrcheck.checker.cluster.contents import Contents, listed
 from isrcheck.checker.cluster.dialects import OF_CLIENTS, client_sections
 from isrcheck.checker.cluster.formats.format import Format, Part
 from isrcheck.checker.cluster.formats.tree import NO_TREE, Tree
-from isrcheck.checker.cluster.formats.values import LOST_AT_RESTART, setting, settings_from, unknown
-from isrcheck.checker.cluster.property_files import READERS, Property, Section, printable
+from isrcheck.checker.cluster.formats.values import LOST_AT_RESTART, settings_from, unknown
+from isrcheck.checker.cluster.property_files import PropertiesError, Section, printable, quoted
 from isrcheck.checker.cluster.releases import Role
+from isrcheck.checker.cluster.voters import VOTERS
 
 Variables = Mapping[str, Tree]
 """The variables of a container, by name."""
@@ -162,15 +163,18 @@ def _has_brokers_or_clients(part: Part) -> bool:
 
 
 def _read_containers(part: Part, contents: Contents) -> None:
-    left_out = []
+    left_out: list[str] = []
+    first = len(contents.sections)
     for one in _containers(part.tree):
+        of_client = ((name, value) for name, value in one.variables.items() if name.startswith(OF_CLIENTS))
         if is_broker(one.variables, one.image.text or ""):
             read_variables(one.variables, one.member, one.image, contents)
             contents.remarks += _not_known(one)
-        elif own := _settings_of_client(one.variables):
+        elif own := settings_from(of_client):
             contents.sections += client_sections(None, one.member, [own])
         elif any(name.startswith(_PREFIX) for name in one.variables):
             left_out.append(one.member)
+    _refuse_several_clusters(contents.sections[first:])
     if left_out:
         contents.remarks.append(
             f"{part.path}: containers that seem to be clients of Kafka are not read ({listed(left_out)}); give"
@@ -178,15 +182,19 @@ def _read_containers(part: Part, contents: Contents) -> None:
         )
 
 
-def _settings_of_client(variables: Variables) -> list[Property]:
-    """Return the variables of Kafka Connect or of a Spring application. Raises PropertiesError for an unknown value."""
-    own = ((name, value) for name, value in variables.items() if name.startswith(OF_CLIENTS))
-    settings = (setting(name, value, counts=without_prefix(key_of_variable(name)) in READERS) for name, value in own)
-    return [line for line in settings if line is not None]
+def _refuse_several_clusters(sections: Sequence[Section]) -> None:
+    """Raise PropertiesError if the brokers of a file name different voters, and so belong to different clusters."""
+    voters = [line for section in sections for line in section.properties if line.key == VOTERS]
+    for line in voters:
+        if line.value.strip() != voters[0].value.strip():
+            raise PropertiesError(
+                f"{line.place}: {VOTERS} is {quoted(line.value)}, but {quoted(voters[0].value)} in {voters[0].place};"
+                " give each cluster in a file of its own, or correct the voters if this is one cluster"
+            )
 
 
 def _not_known(broker: _Container) -> Iterator[str]:
-    """Yield remarks on variables that are elsewhere, and on volumes that a restart empties."""
+    """Yield remarks on variables that are elsewhere, and on volumes with logs that a restart empties."""
     if file := broker.own.at("env_file"):
         of_service = printable(broker.member)
         yield f"{file.place}: the variables in the env_file of {of_service} are not read; give that file as well"
@@ -195,19 +203,14 @@ def _not_known(broker: _Container) -> Iterator[str]:
             f"{source.place}: variables that come from other resources (envFrom) are not known; give the output of"
             " `kubectl exec POD -- env` as a file"
         )
-    with_data = _volumes_with_data(broker.own)
+    with_data = {
+        mount.text_at("name")
+        for mount in broker.own.at("volumeMounts").items
+        if re.search("kafka|data|log", mount.text_at("mountPath")) and "secret" not in mount.text_at("mountPath")
+    }
     for volume in broker.pod.at("volumes").items:
         if "emptyDir" in volume.entries and volume.text_at("name") in with_data:
             yield f"{volume.place}: the volume {printable(volume.text_at('name'))} is an emptyDir, {LOST_AT_RESTART}"
-
-
-def _volumes_with_data(container: Tree) -> set[str]:
-    """Return the names of mounted volumes that seem to hold the logs of a broker."""
-    return {
-        mount.text_at("name")
-        for mount in container.at("volumeMounts").items
-        if re.search("kafka|data|log", mount.text_at("mountPath")) and "secret" not in mount.text_at("mountPath")
-    }
 
 
 # --- .env ---

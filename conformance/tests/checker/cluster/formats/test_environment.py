@@ -40,6 +40,15 @@ services:
     environment:
       POSTGRES_PASSWORD: hunter2
 """
+TWO_CLUSTERS = """\
+services:
+  kafka-a:
+    image: apache/kafka:4.1.0
+    environment: {KAFKA_NODE_ID: 1, KAFKA_CONTROLLER_QUORUM_VOTERS: "1@kafka-a:9093"}
+  kafka-b:
+    image: apache/kafka:4.1.0
+    environment: {KAFKA_NODE_ID: 1, KAFKA_CONTROLLER_QUORUM_VOTERS: "1@kafka-b:9093"}
+"""
 IN_LISTS = """\
 services:
   kafka:
@@ -132,6 +141,13 @@ def test_the_brokers_of_a_compose_file_share_what_an_anchor_gives_them() -> None
     assert release(found) == "4.1.0 (f1:2)"
     assert found.remarks == (
         "f1: containers that seem to be clients of Kafka are not read (the service ui); give their own files",
+    )
+
+
+def test_two_clusters_in_a_compose_file_are_refused() -> None:
+    assert refused(TWO_CLUSTERS) == (
+        "f1:7: controller.quorum.voters is '1@kafka-b:9093', but '1@kafka-a:9093' in f1:4; give each cluster in a file"
+        " of its own, or correct the voters if this is one cluster"
     )
 
 
