@@ -122,4 +122,4 @@ def _read_version(name: str, version: Tree, contents: Contents) -> None:
         )
 
 
-ANSIBLE = (Format("variables of Ansible for Kafka's brokers", _is_ansible, _read),)
+ANSIBLE = Format("variables of Ansible for Kafka's brokers", _is_ansible, _read)

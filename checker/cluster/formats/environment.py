@@ -232,11 +232,11 @@ def _is_env_file(part: Part) -> bool:
     return all(name.isupper() for name in names) and is_broker(_of_env_file(part))
 
 
-def _read_env_file(part: Part, contents: Contents) -> None:
-    read_variables(_of_env_file(part), str(part.path), NO_TREE, contents)
-
-
 ENVIRONMENT = (
     Format("containers of Kafka (Compose, docker inspect, Kubernetes)", _has_brokers_or_clients, _read_containers),
-    Format("a file of environment variables of a broker's container", _is_env_file, _read_env_file),
+    Format(
+        "a file of environment variables of a broker's container",
+        _is_env_file,
+        lambda part, contents: read_variables(_of_env_file(part), str(part.path), NO_TREE, contents),
+    ),
 )

@@ -37,6 +37,11 @@ class Part:
         lines = (line.group() for line in _LINE.finditer(self.text))
         return tuple(islice((line for line in lines if not line.lstrip().startswith("#")), MOST_LINES_OF_A_HEAD))
 
+    @property
+    def first(self) -> str:
+        """The first line of the head, without white space around it; empty without a line."""
+        return self.head[0].strip() if self.head else ""
+
 
 @dataclass(frozen=True)
 class Format:

@@ -126,4 +126,4 @@ def _read_topics(values: Tree, contents: Contents) -> None:
         contents.add_topic(name, settings_of(topic.at("config")), partitions, replicas, (given or topic).place)
 
 
-HELM = (Format("values of a Helm chart for Kafka (Bitnami, Confluent)", lambda part: any(_charts(part.tree)), _read),)
+HELM = Format("values of a Helm chart for Kafka (Bitnami, Confluent)", lambda part: any(_charts(part.tree)), _read)

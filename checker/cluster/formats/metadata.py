@@ -10,6 +10,7 @@ import base64
 import binascii
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from isrcheck.checker.cluster.contents import Contents, Partition
 from isrcheck.checker.cluster.formats.format import Format, Part
@@ -30,7 +31,7 @@ _KCAT_BEGINS = re.compile(r"Metadata for (?:all topics|.*) \(from broker .*\):")
 
 
 def _is_kcat(part: Part) -> bool:
-    return not part.tree and bool(part.head) and _KCAT_BEGINS.fullmatch(part.head[0].strip()) is not None
+    return not part.tree and _KCAT_BEGINS.fullmatch(part.first) is not None
 
 
 def _read_kcat(part: Part, contents: Contents) -> None:
@@ -45,10 +46,6 @@ def _read_kcat(part: Part, contents: Contents) -> None:
             _add_partition(contents, topic, int(found["number"]), int(found["leader"]), replicas, isr, place)
         elif line.lstrip().startswith(("topic ", "partition ")):
             raise PropertiesError(f"{part.path}:{number}: {quoted(line.strip())} is no line of kcat -L; describe again")
-
-
-def _is_kcat_json(part: Part) -> bool:
-    return bool(part.tree.at("originating_broker") and part.tree.at("topics"))
 
 
 def _read_kcat_json(part: Part, contents: Contents) -> None:
@@ -124,8 +121,7 @@ _REPLICA = re.compile(r"(?P<id>\d+)\s.*\b(?P<status>Leader|Follower|Observer)\s*
 
 
 def _is_quorum(part: Part) -> bool:
-    first = part.head[0] if part.head else ""
-    return not part.tree and (first.startswith("ClusterId:") or re.match(r"(?:NodeId|ReplicaId)\s", first) is not None)
+    return not part.tree and re.match(r"ClusterId:|(?:NodeId|ReplicaId)\s", part.first) is not None
 
 
 def _read_quorum(part: Part, contents: Contents) -> None:
@@ -167,26 +163,28 @@ def _voters(part: Part) -> Iterator[tuple[int, str]]:
 # --- aws kafka ---
 
 
-def _is_revision(part: Part) -> bool:
-    return bool(part.tree.at("ServerProperties"))
-
-
 def _read_revision(part: Part, contents: Contents) -> None:
     value = part.tree.at("ServerProperties")
     try:
         text = base64.b64decode(value.text or "", validate=True).decode()
     except (binascii.Error, UnicodeDecodeError):
         text = value.text or ""
-    settings = text_of_properties(Tree(value.path, value.line, text))
-    contents.sections.append(
-        Section(Role.BROKER, "the MSK configuration", with_defaults_of_msk(list(settings), value, contents))
-    )
+    settings = with_defaults_of_msk(list(text_of_properties(replace(value, text=text))), value, contents)
+    contents.sections.append(Section(Role.BROKER, "the MSK configuration", settings))
 
 
 METADATA = (
     Format("the output of kcat -L", _is_kcat, _read_kcat),
-    Format("the output of kcat -L -J", _is_kcat_json, _read_kcat_json),
+    Format(
+        "the output of kcat -L -J",
+        lambda part: bool(part.tree.at("originating_broker") and part.tree.at("topics")),
+        _read_kcat_json,
+    ),
     Format("the output of rpk topic describe --format json", lambda part: bool(_described_by_rpk(part)), _read_rpk),
     Format("the output of kafka-metadata-quorum describe", _is_quorum, _read_quorum),
-    Format("the output of aws kafka describe-configuration-revision", _is_revision, _read_revision),
+    Format(
+        "the output of aws kafka describe-configuration-revision",
+        lambda part: bool(part.tree.at("ServerProperties")),
+        _read_revision,
+    ),
 )

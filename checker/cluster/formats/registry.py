@@ -56,17 +56,15 @@ def _formats(part: Part) -> Iterator[Format]:
     if not part.tree:
         from isrcheck.checker.cluster.formats.terraform import TERRAFORM
 
-        yield from (*ENVIRONMENT, *TERRAFORM, *METADATA)
+        yield from (*ENVIRONMENT, TERRAFORM, *METADATA)
         return
     from isrcheck.checker.cluster.formats.ansible import ANSIBLE
-    from isrcheck.checker.cluster.formats.clients import CLIENTS
-    from isrcheck.checker.cluster.formats.config_maps import CONFIG_MAPS
     from isrcheck.checker.cluster.formats.confluent_operator import CONFLUENT_OPERATOR
-    from isrcheck.checker.cluster.formats.flat import FLAT
     from isrcheck.checker.cluster.formats.helm import HELM
+    from isrcheck.checker.cluster.formats.plain import CLIENTS, CONFIG_MAPS, SERVERS
     from isrcheck.checker.cluster.formats.strimzi import STRIMZI
 
-    yield from (*STRIMZI, *ENVIRONMENT, *METADATA, *CONFLUENT_OPERATOR, *CONFIG_MAPS, *ANSIBLE, *FLAT, *HELM, CLIENTS)
+    yield from (*STRIMZI, *ENVIRONMENT, *METADATA, *CONFLUENT_OPERATOR, CONFIG_MAPS, ANSIBLE, SERVERS, HELM, CLIENTS)
 
 
 def read_clusters(

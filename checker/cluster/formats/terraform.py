@@ -214,4 +214,4 @@ def _topic(
 _TOPICS = {"kafka_topic": ("name", "partitions"), "aws_msk_topic": ("name", "partition_count")}
 """The resources that declare a topic with its number of replicas: their attributes with name and partitions."""
 
-TERRAFORM = (Format("Terraform with resources of MSK, Kafka topics or Confluent topics", _is_terraform, _read),)
+TERRAFORM = Format("Terraform with resources of MSK, Kafka topics or Confluent topics", _is_terraform, _read)
