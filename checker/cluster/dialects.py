@@ -258,13 +258,11 @@ def _refuse_unknown(properties: Sequence[Property], role: Role | None) -> None:
     """Refuse environment variables, and settings of clients that the file attributes to no library or framework; the
     error names a key on which the answer depends, if any."""
     is_of_broker = any(roles_that_know(line.key) == {Role.BROKER} for line in properties)
-    variables = [_variable(line)[0] for line in properties]
-    meant = [without_prefix(line.key) or _meant(name) for line, name in zip(properties, variables, strict=True)]
-    for _, line, variable in sorted(
-        zip(meant, properties, variables, strict=True), key=lambda one: one[0] not in READERS
+    unknown = [line for line in properties if not roles_that_know(line.key)]
+    for line in sorted(
+        unknown, key=lambda line: (without_prefix(line.key) or _meant(_variable(line)[0])) not in READERS
     ):
-        if roles_that_know(line.key):
-            continue
+        variable, _ = _variable(line)
         if _VARIABLE.fullmatch(variable) and (variable.startswith(_VARIABLES_OF_IMAGES) or _meant(variable)):
             example = f", as in {key}=..." if (key := _meant(variable)) else ""
             raise PropertiesError(
@@ -280,7 +278,7 @@ def _refuse_unknown(properties: Sequence[Property], role: Role | None) -> None:
                 " a file of a framework, but no key shows which; give the whole file (of Kafka Connect, Kafka Streams,"
                 f" Spring, ...), or give {example} and the other settings {OWN_FILE}"
             )
-    if role in CLIENTS and properties and not any(roles_that_know(line.key) for line in properties):
+    if role in CLIENTS and properties and len(unknown) == len(properties):
         raise PropertiesError(
             f"{properties[0].place}: no client library that isrcheck knows has {printable(properties[0].key)} or any"
             f" other key of this file; give its settings, such as acks, {OWN_FILE}"

@@ -52,14 +52,17 @@ def _charts(tree: Tree) -> Iterator[Tree]:
 
 def _is_chart(values: Tree) -> bool:
     groups = [values, values.at("controller"), values.at("broker")]
-    given = {line.key for group in groups for line in _settings(group)}
-    is_of_kafka = re.search(r"\bkafka\b", values.text_at("image", "repository") or values.text_at("image")) is not None
-    return is_of_kafka or any(Role.BROKER in roles_that_know(key) for key in given) or bool(_topics(values))
+    keys = {key for group in groups for key in _settings(group)}
+    is_of_kafka = re.search(r"\bkafka\b", _image(values)) is not None
+    return is_of_kafka or any(Role.BROKER in roles_that_know(key) for key in keys) or bool(_topics(values))
 
 
-def _settings(group: Tree) -> Sequence[Property]:
-    """Return the settings of all nodes, of controllers or of brokers; of several values of a key, only
-    the value that counts."""
+def _image(values: Tree) -> str:
+    return values.text_at("image", "repository") or values.text_at("image")
+
+
+def _settings(group: Tree) -> Mapping[str, Property]:
+    """Return the settings of all nodes, of controllers or of brokers, by their keys."""
     counts: dict[str, Property] = {}
     for name in _SETTINGS:
         value = group.at(name)
@@ -72,7 +75,7 @@ def _settings(group: Tree) -> Sequence[Property]:
     if is_broker(variables):
         own = ((key, value) for name, value in variables.items() if (key := key_of(name, _BITNAMI)))
         counts |= {line.key: line for line in settings_from(own)}
-    return tuple(counts.values())
+    return counts
 
 
 def _topics(values: Tree) -> Sequence[Tree]:
@@ -85,7 +88,7 @@ def _read(part: Part, contents: Contents) -> None:
 
 
 def _read_chart(values: Tree, contents: Contents) -> None:
-    common = {line.key: line for line in _settings(values)}
+    common = _settings(values)
     controller, broker = values.at("controller"), values.at("broker")
     has_kraft = bool(controller) and values.text_at("kraft", "enabled") != "false"
     if not has_kraft:
@@ -96,18 +99,15 @@ def _read_chart(values: Tree, contents: Contents) -> None:
         if broker and broker.text_at("replicaCount") != "0":
             groups.append(("brokers", broker, "broker"))
         for whose, group, role in groups:
-            own = {line.key: line for line in _settings(group)}
-            shown = Property("process.roles", role, group.path, group.line)
-            settings = {**common, **own}
-            settings.setdefault("process.roles", shown)
+            shown = {"process.roles": Property("process.roles", role, group.path, group.line)}
+            settings = {**shown, **common, **_settings(group)}
             contents.sections.append(Section(Role.BROKER, f"the values of {whose}", tuple(settings.values())))
     for what, group in (("the chart", values), ("controllers", controller), ("brokers", broker)):
         enabled = group.at("persistence", "enabled")
         if enabled.text == "false":
             contents.remarks.append(f"{enabled.place}: the storage of {what} is not persistent, {LOST_AT_RESTART}")
     tag = values.at("image", "tag") or values.at("imageTag")
-    image = values.text_at("image", "repository") or values.text_at("image")
-    release_of_image(replace(tag, text=f"{image}:{tag.text or ''}"), contents)
+    release_of_image(replace(tag, text=f"{_image(values)}:{tag.text or ''}"), contents)
     _read_topics(values, contents)
 
 

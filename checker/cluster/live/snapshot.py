@@ -14,7 +14,7 @@ import json
 import re
 import types
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import asdict, dataclass, is_dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, Union, get_args, get_origin, get_type_hints
@@ -138,7 +138,7 @@ class Snapshot:
 
 def save(snapshot: Snapshot, path: Path) -> None:
     """Keep a snapshot in a file. Raises UsageError if the file cannot be written."""
-    text = json.dumps({FORMAT: VERSION, **_plain(snapshot)}, separators=(",", ":"))
+    text = json.dumps({FORMAT: VERSION, **asdict(snapshot)}, separators=(",", ":"))
     try:
         path.write_text(f"{text}\n", encoding="utf-8")
     except OSError as error:
@@ -171,12 +171,6 @@ def _check_isrs(snapshot: Snapshot) -> None:
             if strangers := [broker for broker in each.isr if broker not in each.replicas]:
                 name = f"{printable(topic.name)}-{each.number}"
                 raise ValueError(f"broker {strangers[0]} is in the ISR of {name}, but not a replica of it")
-
-
-def _plain(value: Any) -> Any:
-    if is_dataclass(value):
-        return {each.name: _plain(getattr(value, each.name)) for each in fields(value)}
-    return [_plain(one) for one in value] if isinstance(value, tuple) else value
 
 
 @cache
