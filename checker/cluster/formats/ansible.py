@@ -42,7 +42,7 @@ def _mappings(tree: Tree) -> Iterator[tuple[tuple[str, ...], Tree]]:
 
 
 def _key(variable: str) -> str:
-    """Return the key of a broker that a variable sets, such as kafka_min_insync_replicas; empty if it sets none."""
+    """Return the key of brokers that a variable sets (kafka_min_insync_replicas: min.insync.replicas), or nothing."""
     key = variable.removeprefix(_PREFIX).replace("_", ".") if variable.startswith(_PREFIX) else ""
     return key if Role.BROKER in roles_that_know(key) else ""
 
@@ -78,7 +78,7 @@ def _read(part: Part, contents: Contents) -> None:
             settings = settings_of(entries)
             if names[-2:-1] == ("hosts",):
                 _read_rack(mapping, entries, contents)
-                # What a host has of its own is an exception: the other settings are those of its group.
+                # The settings of a host complete those of its group; those that do not count are left out.
                 settings = [line for line in settings if affects_the_answer(line.key)]
             elif role == "controller":
                 settings.append(Property("process.roles", role, entries.path, entries.line))

@@ -260,7 +260,7 @@ class Reader:
         elif whose == "default brokers":
             self.contents.brokers["the cluster", Layer.CLUSTER] += self._pairs(pairs)
         elif re.match(r"(?:default )?(?:topic|broker)s?\b", whose):
-            raise self._error(f"{quoted(whose)} is no name as {_TOOLS} print it")
+            raise self._error(f"{quoted(whose)} is not a name as {_TOOLS} print it")
 
     def _config(self, config: re.Match[str]) -> None:
         """Read a setting below a heading."""

@@ -45,7 +45,8 @@ def _read_kcat(part: Part, contents: Contents) -> None:
             place = f"{part.path}:{number}"
             _add_partition(contents, topic, int(found["number"]), int(found["leader"]), replicas, isr, place)
         elif line.lstrip().startswith(("topic ", "partition ")):
-            raise PropertiesError(f"{part.path}:{number}: {quoted(line.strip())} is no line of kcat -L; describe again")
+            what = quoted(line.strip())
+            raise PropertiesError(f"{part.path}:{number}: {what} is not a line of kcat -L; describe again")
 
 
 def _read_kcat_json(part: Part, contents: Contents) -> None:
@@ -62,7 +63,8 @@ def _read_kcat_json(part: Part, contents: Contents) -> None:
 
 def _id(value: Tree) -> int:
     if value.text is None or re.fullmatch(r"-1|\d{1,9}", value.text, re.ASCII) is None:
-        raise PropertiesError(f"{value.place}: {quoted(value.text or 'nothing')} is no id of a broker; describe again")
+        what = quoted(value.text or "nothing")
+        raise PropertiesError(f"{value.place}: {what} is not the id of a broker; describe again")
     return int(value.text)
 
 
@@ -81,7 +83,7 @@ def _add_partition(
     isr: Sequence[int],
     place: str,
 ) -> None:
-    """Add a partition as the metadata of a client show it; a leader of -1 means that it has no leader."""
+    """Add a partition as the metadata of a client show it; the leader -1 means that it has no leader."""
     if topic not in contents.topics or not replicas or not set(isr) <= set(replicas):
         problem = "no replicas" if not replicas else "members of its ISR that are no replicas"
         problem = problem if topic in contents.topics else "no topic above it"
@@ -142,11 +144,11 @@ def _read_quorum(part: Part, contents: Contents) -> None:
 
 
 def remarks_on_voters(count: int, place: str) -> Iterator[str]:
-    """Yield a remark if so many controllers survive no loss, or as few losses as one controller less would."""
+    """Yield a remark if this number of controllers survives no loss, or no more losses than one controller fewer."""
     if count < 3 or count % 2 == 0:
         yield (
-            f"{place}: the controllers that vote are {count}: after the loss of {(count - 1) // 2 + 1} the cluster has"
-            " no active controller"
+            f"{place}: the number of voting controllers is {count}: the loss of {(count - 1) // 2 + 1} leaves the"
+            " cluster without an active controller"
         )
 
 

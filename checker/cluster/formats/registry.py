@@ -1,4 +1,4 @@
-"""The formats that are known, and the reading of files: each by the first format that recognises it.
+"""Reads files, each by the first of the known formats that recognises it.
 
 A format for whole texts is asked first. If none recognises a text, YAML and JSON are read into trees, and each document
 is read by the format that recognises it. What remains is read as a property file, unless its shape shows that it has
@@ -198,7 +198,7 @@ def _read_documents(part: Part, documents: Sequence[Tree], contents: Contents) -
         raise PropertiesError(f"{part.path}: {_refusal(documents)}")
     if left_out:
         kinds = [f"{document.text_at('kind') or 'a document'} (line {document.line})" for document in left_out]
-        contents.remarks.append(f"{part.path}: nothing is taken from documents without a known format: {listed(kinds)}")
+        contents.remarks.append(f"{part.path}: documents without a known format are left out: {listed(kinds)}")
 
 
 _EXTRACT = "kafka-topics --describe, and kafka-configs --describe --all --entity-type brokers"

@@ -52,8 +52,8 @@ SOURCES = {1: "topic", 2: "broker", 3: "cluster", 4: "static", 5: "default"}
 """Where a setting is set, by the numbers of DescribeConfigs (ConfigSource)."""
 UNKNOWN_SOURCE = "unknown"
 SET_IN = {TOPIC: "topic", BROKER: "static"}
-"""Where a setting that is no default is set, by the kind of its resource, according to brokers before 1.1. They do not
-say it, and Kafka's own client takes it from the kind, too (DescribeConfigsResponse)."""
+"""Where a setting that is no default counts as set if the broker does not say where, by the kind of its resource. This
+concerns brokers before 1.1. Kafka's own client does the same (DescribeConfigsResponse)."""
 
 Replicas = tuple[int, ...]
 """Brokers of a partition by their ids."""
@@ -165,7 +165,7 @@ class _Reading:
     def _topics(self) -> tuple[dict[str, list[PartitionRead]], Api]:
         """Return the partitions of each topic, and the API that described them."""
         if self.server.has(Api.DESCRIBE_TOPIC_PARTITIONS):
-            with self._noting("the eligible leader replicas"):
+            with self._noting("eligible leader replicas"):
                 return self._described(), Api.DESCRIBE_TOPIC_PARTITIONS
         elif self.server.has(Api.DESCRIBE_QUORUM):
             self.unknown.append(f"eligible leader replicas: {_lacks(self.server, Api.DESCRIBE_TOPIC_PARTITIONS)}")
@@ -320,7 +320,7 @@ class _Reading:
 
 
 def _lacks(server: Connection, api: Api) -> str:
-    return f"{server.address} does not answer {api.title}, as it is too old for it, or has ZooKeeper"
+    return f"{server.address} does not answer {api.title}: it is too old, or its cluster has ZooKeeper"
 
 
 def _partition(each: Any) -> PartitionRead:

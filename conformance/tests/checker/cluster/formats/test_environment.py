@@ -173,7 +173,7 @@ def test_a_workload_of_kubernetes() -> None:
         " -- env` as a file",
         "f1:29: the volume data is an emptyDir, so each restart of a pod loses its disk: the line Disk of the answer"
         " says what a lost disk does to your topics",
-        "f1: nothing is taken from documents without a known format: Service (line 1)",
+        "f1: documents without a known format are left out: Service (line 1)",
     )
 
 

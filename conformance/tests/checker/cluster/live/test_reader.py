@@ -106,8 +106,8 @@ def test_a_broker_before_eligible_leader_replicas() -> None:
     assert snapshot.topics[0].partitions == (PartitionRead(0, 1, (1, 2, 3), (1, 2, 3), None, None),)
     assert snapshot.partitions_from == "Metadata"
     assert snapshot.unknown == (
-        f"eligible leader replicas: {cluster.address} does not answer DescribeTopicPartitions, as it is too old for it,"
-        " or has ZooKeeper",
+        f"eligible leader replicas: {cluster.address} does not answer DescribeTopicPartitions: it is too old, or its"
+        " cluster has ZooKeeper",
     )
 
 
@@ -127,8 +127,8 @@ def test_an_old_broker_with_zookeeper() -> None:
     assert snapshot.cluster_settings == ()
     assert (snapshot.features, snapshot.quorum, snapshot.apis) == ((), None, (3, 18, 32))
     assert snapshot.unknown == (
-        f"reassignments under way: {cluster.address} does not answer ListPartitionReassignments, as it is too old for"
-        " it, or has ZooKeeper",
+        f"reassignments under way: {cluster.address} does not answer ListPartitionReassignments: it is too old, or its"
+        " cluster has ZooKeeper",
     )
 
 
@@ -138,7 +138,7 @@ def test_a_broker_before_it_said_its_settings() -> None:
     assert [topic.settings for topic in snapshot.topics] == [None]
     says = f"{cluster.address} does not answer"
     assert snapshot.unknown == (
-        f"reassignments under way: {says} ListPartitionReassignments, as it is too old for it, or has ZooKeeper",
+        f"reassignments under way: {says} ListPartitionReassignments: it is too old, or its cluster has ZooKeeper",
         f"settings of topics: {says} DescribeConfigs",
         *(
             f"settings of broker {broker}: 127.0.0.1:{cluster.ports[broker]} does not answer DescribeConfigs"
