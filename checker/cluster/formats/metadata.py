@@ -144,7 +144,7 @@ def _read_quorum(part: Part, contents: Contents) -> None:
 
 
 def remarks_on_voters(count: int, place: str) -> Iterator[str]:
-    """Yield a remark if this number of controllers survives no loss, or no more losses than one controller fewer."""
+    """Yield a remark if this number of controllers survives no loss, or only as many as one controller fewer."""
     if count < 3 or count % 2 == 0:
         yield (
             f"{place}: the number of voting controllers is {count}: the loss of {(count - 1) // 2 + 1} leaves the"

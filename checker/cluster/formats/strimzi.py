@@ -56,8 +56,7 @@ def _read_pool(part: Part, contents: Contents) -> None:
     _say_ephemeral(spec.at("storage"), what, contents)
     if "controller" in roles and count and count % 2 == 0:
         contents.remarks.append(
-            f"{spec.at('replicas').place}: {what} has {count} controllers: they survive no more losses than"
-            f" {count - 1} controllers"
+            f"{spec.at('replicas').place}: {what} has {count} controllers: {count - 1} would survive as many losses"
         )
 
 
