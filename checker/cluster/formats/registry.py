@@ -18,6 +18,8 @@ from isrcheck.checker.cluster.formats.describe import KAFKA_TOOLS
 from isrcheck.checker.cluster.formats.format import Format, Part
 from isrcheck.checker.cluster.formats.shape import is_yaml_or_json, refuse_shape
 from isrcheck.checker.cluster.formats.tree import MOST_CHARACTERS, Tree, too_long
+from isrcheck.checker.cluster.live.known import add_snapshot
+from isrcheck.checker.cluster.live.snapshot import is_snapshot, read_snapshot
 from isrcheck.checker.cluster.property_files import PropertiesError, Section, decode, read_text
 from isrcheck.checker.cluster.releases import Role
 from isrcheck.checker.cluster.settings import affects_the_answer
@@ -27,22 +29,11 @@ STANDARD_INPUT = Path("standard input")
 _BYTES_OF_A_BEGINNING = 2**16
 
 
-def _is_snapshot(part: Part) -> bool:
-    if part.tree or not part.text[:200].lstrip().startswith("{"):
-        return False
-    from isrcheck.checker.cluster.live.snapshot import is_snapshot
-
-    return is_snapshot(part.text)
-
-
-def _read_snapshot(part: Part, contents: Contents) -> None:
-    from isrcheck.checker.cluster.live.known import add_snapshot
-    from isrcheck.checker.cluster.live.snapshot import read_snapshot
-
-    add_snapshot(read_snapshot(part.text, part.path), contents)
-
-
-SNAPSHOT = Format("a reading of a running cluster (--save)", _is_snapshot, _read_snapshot)
+SNAPSHOT = Format(
+    "a reading of a running cluster (--save)",
+    lambda part: not part.tree and is_snapshot(part.text),
+    lambda part, contents: add_snapshot(read_snapshot(part.text, part.path), contents),
+)
 
 
 def _formats(part: Part) -> Iterator[Format]:
