@@ -35,15 +35,16 @@ class ClientFile:
         return Section(role, member, own, library=library, shown_by=shown_by)
 
     def of_roles(self, properties: Sequence[Property], library: ClientLibrary) -> list[Section]:
-        """Return a section for the producer, the consumer or both, as the keys or the command line say. A file with
-        neither, such as one of connections only, is a producer's."""
+        """Return a section for the producer, the consumer or both, as the keys or the command line say. A file that has
+        keys of neither, and for example only says how to connect, is a producer's."""
         known_by = {roles_that_know(line.key) for line in properties}
         roles = [role for role in CLIENTS if role is self.role or {role} in known_by] or [Role.PRODUCER]
         return [self.section(role, properties, library) for role in roles]
 
 
 def named(line: Property, key: str, value: str | None = None) -> Property:
-    """Return a property with a Java client's name, and perhaps value, which remembers how its file spells it."""
+    """Return a property with a Java client's name of its key and, if given, of its value. The property keeps the
+    spelling of its file in `written`."""
     value = line.value if value is None else value
     written = line.written or f"{printable(line.key)}={shown(line.key, line.value.strip())}"
     return line if (key, value) == (line.key, line.value) else replace(line, key=key, value=value, written=written)

@@ -43,7 +43,7 @@ from isrcheck.checker.cluster.spring import SPRING, spring_sections
 
 
 def text_sections(role: Role | None, path: Path, text: str) -> list[Section]:
-    """Read the text of a property file. Raises PropertiesError, also for keys that nobody is known to have."""
+    """Read the text of a property file. Raises PropertiesError, also for keys of no known library."""
     # Spring separates the documents of a file by such a comment.
     breaks = [number for number, line in enumerate(LINE_END.split(text), 1) if re.match(r"[#!]---\s*$", line)]
     properties = properties_of(path, text)
@@ -53,8 +53,8 @@ def text_sections(role: Role | None, path: Path, text: str) -> list[Section]:
 
 
 def client_sections(role: Role | None, member: str, documents: Sequence[Sequence[Property]]) -> list[Section]:
-    """Return the sections of the documents of a file. Raises PropertiesError for keys that nobody is known to have. A
-    file with the keys of Kafka's own brokers, topics and Java clients is one section."""
+    """Return the sections of the documents of a file. Raises PropertiesError for keys of no known library. A file with
+    the keys of Kafka's own brokers, topics and Java clients is one section."""
     documents = [[_from_environment(line) for line in document] for document in documents]
     properties = tuple(line for document in documents for line in document)
     if any(line.key.startswith(SPRING) for line in properties):
@@ -248,7 +248,7 @@ _DIALECTS: Sequence[tuple[Callable[[Property], bool], Callable[[ClientFile], lis
 """For each dialect, how one of its properties is recognised, and its reader."""
 
 
-# --- Keys that nobody is known to have --------------------------------------------------------------------------------
+# --- Keys of no known library -----------------------------------------------------------------------------------------
 
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*")
 _VARIABLES_OF_IMAGES = ("KAFKA_", "CONFLUENT_")

@@ -268,8 +268,8 @@ class Connection:
         where, file = self.address, self.security.source
         if not self.has(Api.SASL_HANDSHAKE) or not self.has(Api.SASL_AUTHENTICATE):
             raise ConnectError(
-                f"{where} does not answer SaslHandshake and SaslAuthenticate, as brokers since 1.0 do where they ask"
-                f" for a user; correct the port, or security.protocol in {file}"
+                f"{where} lacks SaslHandshake or SaslAuthenticate, the APIs of a login since 1.0; correct the port, or"
+                f" security.protocol in {file}"
             )
         offer = self.ask(Api.SASL_HANDSHAKE, mechanism=login.mechanism)
         if offer.error_code == ErrorCode.illegal_sasl_state:

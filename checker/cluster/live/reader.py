@@ -6,7 +6,7 @@ topics and of the whole cluster (DescribeConfigs), features (ApiVersions), the q
 is asked for reassignments. Each broker says its own settings, because no other broker knows them all.
 
 A part that a broker does not say, for lack of time, of permission or of the API, becomes a line of `Snapshot.unknown`.
-Only without the brokers or the partitions is there no snapshot.
+Without the brokers or the partitions there is no snapshot.
 """
 
 from __future__ import annotations
