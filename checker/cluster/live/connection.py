@@ -39,35 +39,31 @@ MOST_RESPONSE = 256 << 20
 
 
 class Api(IntEnum):
-    """The APIs that the doctor asks, with Kafka's API keys. None of them changes a cluster."""
+    """The APIs that the doctor asks. None of them changes a cluster. Each has Kafka's API key, and the oldest and the
+    newest version in which the doctor asks. Brokers since 0.10.0 answer ApiVersions, and Metadata in version 1."""
 
-    METADATA = 3
-    SASL_HANDSHAKE = 17
-    API_VERSIONS = 18
-    DESCRIBE_CONFIGS = 32
-    SASL_AUTHENTICATE = 36
-    LIST_PARTITION_REASSIGNMENTS = 46
-    DESCRIBE_QUORUM = 55
-    DESCRIBE_TOPIC_PARTITIONS = 75
+    METADATA = 3, 1, 12
+    SASL_HANDSHAKE = 17, 1, 1
+    API_VERSIONS = 18, 0, 3
+    DESCRIBE_CONFIGS = 32, 0, 4
+    SASL_AUTHENTICATE = 36, 0, 2
+    LIST_PARTITION_REASSIGNMENTS = 46, 0, 0
+    DESCRIBE_QUORUM = 55, 0, 2
+    DESCRIBE_TOPIC_PARTITIONS = 75, 0, 0
+
+    oldest: int
+    newest: int
+
+    def __new__(cls, key: int, oldest: int, newest: int) -> Api:
+        """Make an API from the three numbers of its line."""
+        api = int.__new__(cls, key)
+        api._value_, api.oldest, api.newest = key, oldest, newest
+        return api
 
     @property
     def title(self) -> str:
         """The name as in Kafka's protocol: DescribeTopicPartitions."""
         return self.name.title().replace("_", "")
-
-
-VERSIONS = {
-    Api.METADATA: (1, 12),
-    Api.SASL_HANDSHAKE: (1, 1),
-    Api.API_VERSIONS: (0, 3),
-    Api.DESCRIBE_CONFIGS: (0, 4),
-    Api.SASL_AUTHENTICATE: (0, 2),
-    Api.LIST_PARTITION_REASSIGNMENTS: (0, 0),
-    Api.DESCRIBE_QUORUM: (0, 2),
-    Api.DESCRIBE_TOPIC_PARTITIONS: (0, 0),
-}
-"""The oldest and the newest version of each API in which the doctor asks. Brokers since 0.10.0 answer ApiVersions, and
-Metadata in version 1."""
 
 
 class ConnectError(UsageError):
@@ -116,9 +112,9 @@ class Connection:
 
     def version(self, api: Api) -> int:
         """The newest version of an API that both the broker and the doctor know; negative without one."""
-        (first, last), (oldest, newest) = self.versions.get(api, (0, -1)), VERSIONS[api]
-        shared = min(last, newest)
-        return shared if shared >= max(first, oldest) else -1
+        first, last = self.versions.get(api, (0, -1))
+        shared = min(last, api.newest)
+        return shared if shared >= max(first, api.oldest) else -1
 
     def has(self, api: Api) -> bool:
         """Whether the broker answers an API in a version that the doctor knows."""
@@ -259,7 +255,7 @@ class Connection:
 
     def _api_versions(self) -> Any:
         values = {"client_software_name": CLIENT, "client_software_version": "1"}
-        return self._ask(Api.API_VERSIONS, VERSIONS[Api.API_VERSIONS][1], values) or self._ask(Api.API_VERSIONS, 0, {})
+        return self._ask(Api.API_VERSIONS, Api.API_VERSIONS.newest, values) or self._ask(Api.API_VERSIONS, 0, {})
 
     def _log_in(self) -> None:
         login = self.security.login
