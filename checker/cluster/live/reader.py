@@ -366,5 +366,5 @@ def _settings(result: Any) -> tuple[SettingRead, ...]:
 
 def _source(kind: int, setting: Any) -> str:
     if isinstance(setting, OldSetting):
-        return "default" if setting.is_default else SET_IN[kind]
+        return "default" if setting.config_source else SET_IN[kind]
     return SOURCES.get(setting.config_source, UNKNOWN_SOURCE)
