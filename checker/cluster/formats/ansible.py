@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from isrcheck.checker.cluster.contents import Contents
-from isrcheck.checker.cluster.formats.environment import release_of_confluent
+from isrcheck.checker.cluster.formats.environment import add_release, release_of_confluent
 from isrcheck.checker.cluster.formats.format import Format, Part
 from isrcheck.checker.cluster.formats.metadata import remarks_on_voters
 from isrcheck.checker.cluster.formats.tree import Tree
 from isrcheck.checker.cluster.formats.values import settings_from, settings_of, unknown
-from isrcheck.checker.cluster.property_files import Property, Section, printable
+from isrcheck.checker.cluster.property_files import Property, Section
 from isrcheck.checker.cluster.racks import merged
 from isrcheck.checker.cluster.releases import Role, roles_that_know
 from isrcheck.checker.cluster.settings import affects_the_answer
@@ -113,13 +113,7 @@ def _read_mode(names: Sequence[str], mapping: Tree, contents: Contents) -> None:
 def _read_version(name: str, version: Tree, contents: Contents) -> None:
     text = "" if unknown(version) else version.text or ""
     release = text if name == "kafka_version" else release_of_confluent(text)
-    if release:
-        contents.releases.append((release, version.place))
-    else:
-        contents.remarks.append(
-            f"{version.place}: {name}={printable(version.text or '')} names no release of Kafka that isrcheck knows;"
-            " give --kafka-version"
-        )
+    add_release(release, f"{name}={version.text}", version.place, contents)
 
 
 ANSIBLE = Format("variables of Ansible for Kafka's brokers", _is_ansible, _read)

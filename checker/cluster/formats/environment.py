@@ -99,12 +99,16 @@ def release_of_image(image: Tree, contents: Contents) -> None:
     if release is None:
         return
     version = release_of_confluent(release.group()) if maker == "confluentinc" else release.group()
-    if version:
-        contents.releases.append((version, image.place))
+    add_release(version, f"the tag {tag}", image.place, contents)
+
+
+def add_release(release: str, named_by: str, place: str, contents: Contents) -> None:
+    """Add a release; if it is empty, add a remark that `named_by`, a text of the file, names no known release."""
+    if release:
+        contents.releases.append((release, place))
     else:
         contents.remarks.append(
-            f"{image.place}: the release of Kafka in the Confluent Platform {printable(release.group())} is not known"
-            " to isrcheck; give --kafka-version"
+            f"{place}: {printable(named_by)} names no release of Kafka that isrcheck knows; give --kafka-version"
         )
 
 

@@ -258,3 +258,10 @@ def test_an_unknown_variable_of_a_client_that_counts_is_refused() -> None:
 def test_the_release_in_the_tag_of_an_image(image: str, found: str) -> None:
     text = f"services:\n  kafka:\n    image: {image}\n    environment: [KAFKA_BROKER_ID=1]\n"
     assert release(described(text)) == found
+
+
+def test_a_tag_without_a_known_release_is_told() -> None:
+    text = COMPOSE.replace("apache/kafka:4.1.0", "confluentinc/cp-kafka:9.1.0")
+    says = "f1:2: the tag 9.1.0 names no release of Kafka that isrcheck knows; give --kafka-version"
+    found = described(text)
+    assert (release(found), says in found.remarks) == ("", True)
