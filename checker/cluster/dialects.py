@@ -259,9 +259,8 @@ def _refuse_unknown(properties: Sequence[Property], role: Role | None) -> None:
     error names a key on which the answer depends, if any."""
     is_of_broker = any(roles_that_know(line.key) == {Role.BROKER} for line in properties)
     unknown = [line for line in properties if not roles_that_know(line.key)]
-    for line in sorted(
-        unknown, key=lambda line: (without_prefix(line.key) or _meant(_variable(line)[0])) not in READERS
-    ):
+    meant = {line: without_prefix(line.key) or _meant(_variable(line)[0]) for line in unknown}
+    for line in sorted(unknown, key=lambda line: meant[line] not in READERS):
         variable, _ = _variable(line)
         if _VARIABLE.fullmatch(variable) and (variable.startswith(_VARIABLES_OF_IMAGES) or _meant(variable)):
             example = f", as in {key}=..." if (key := _meant(variable)) else ""

@@ -62,7 +62,8 @@ def _image(values: Tree) -> str:
 
 
 def _settings(group: Tree) -> Mapping[str, Property]:
-    """Return the settings of all nodes, of controllers or of brokers, by their keys."""
+    """Return the settings of all nodes, of controllers or of brokers, by their keys. Of several values of a key, only
+    the one that counts is returned."""
     counts: dict[str, Property] = {}
     for name in _SETTINGS:
         value = group.at(name)
