@@ -62,8 +62,8 @@ def _image(values: Tree) -> str:
 
 
 def _settings(group: Tree) -> Mapping[str, Property]:
-    """Return the settings of all nodes, of controllers or of brokers, by their keys. Of several values of a key, only
-    the one that counts is returned."""
+    """Return the settings of all nodes, of controllers or of brokers, by their keys. If a key has several values,
+    the value with the highest precedence is returned."""
     counts: dict[str, Property] = {}
     for name in _SETTINGS:
         value = group.at(name)
