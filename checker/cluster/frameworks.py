@@ -18,25 +18,25 @@ from isrcheck.checker.cluster.property_files import READERS, Property, Section, 
 from isrcheck.checker.cluster.releases import Role, keys_of, roles_that_know
 
 
-def connect_sections(file: ClientFile, library: ClientLibrary = ClientLibrary.CONNECT) -> list[Section]:
+def connect_sections(file: ClientFile) -> list[Section]:
     """Read the file of a worker (producer., consumer.) or of a connector (producer.override.)."""
     lines = file.properties
     exactly_once = [
         forced
         for line in lines
         if (line.key, line.value.strip().lower()) == ("exactly.once.source.support", "enabled")
-        for forced in set_by(line, enable_idempotence="true", transactional_id="of each task")
+        for forced in set_by(line, {"enable.idempotence": "true", "transactional.id": "of each task"})
     ]
     of_role: dict[Role, list[Property]] = {}
     for role in CLIENTS:
         own = [line for line in under(lines, f"{role.value}.") if not line.key.startswith("override.")]
         of_role[role] = merged(own, under(lines, f"{role.value}.override."))
     producer = merged(of_role[Role.PRODUCER], exactly_once, _of_framework(lines))
-    section = file.section(Role.PRODUCER, producer, library)
-    remarks = (*_without_effect(lines, library), *_internal_topics(lines))
+    section = file.section(Role.PRODUCER, producer, ClientLibrary.CONNECT)
+    remarks = (*_without_effect(lines, ClientLibrary.CONNECT), *_internal_topics(lines))
     sections = [replace(section, remarks=remarks)]
     if of_role[Role.CONSUMER]:
-        sections.append(file.section(Role.CONSUMER, of_role[Role.CONSUMER], library))
+        sections.append(file.section(Role.CONSUMER, of_role[Role.CONSUMER], ClientLibrary.CONNECT))
     return sections
 
 
@@ -99,8 +99,10 @@ def mirror_maker_sections(file: ClientFile) -> list[Section]:
             own.append(named(line, parts["key"]))
     sections = []
     for role in CLIENTS:
-        flows = [flow for flow, of_role in of_flow if of_role is role and flow] or [""]
-        for flow in flows if role is Role.PRODUCER or (flows[0], role) in of_flow else ():
+        flows = [flow for flow, of_role in of_flow if of_role is role]
+        if not flows and role is Role.CONSUMER:
+            continue
+        for flow in [flow for flow in flows if flow] or [""]:
             lines = merged(of_flow.get(("", role), []), of_flow.get((flow, role), []))
             sections.append(file.section(role, lines, ClientLibrary.CONNECT, flow))
     sections[0] = replace(sections[0], remarks=tuple(_internal_topics(file.properties)))
@@ -109,37 +111,32 @@ def mirror_maker_sections(file: ClientFile) -> list[Section]:
         for line in file.properties
         if re.fullmatch(r"(?:.+->.+\.)?replication\.factor", line.key)
     ]
+    if not factors:
+        factors = set_by(replace(file.sign, written="MirrorMaker's default"), {"replication.factor": "2"})
     given = [line for line in factors if line.value.strip() != "-1"]  # -1: the brokers' default.replication.factor
-    least = min(given, key=lambda line: line.value.strip().zfill(5), default=None)
-    topic = (
-        [least]
-        if least
-        else []
-        if factors
-        else set_by(replace(file.sign, written="MirrorMaker's default"), replication_factor="2")
-    )
-    return [*sections, _own_topic(file, topic, "topics that MirrorMaker creates")]
+    least = sorted(given, key=lambda line: line.value.strip().zfill(5))[:1]
+    return [*sections, _own_topic(file, least, "topics that MirrorMaker creates")]
 
 
 def _own_topic(file: ClientFile, lines: Iterable[Property], name: str) -> Section:
     return Section(Role.TOPIC, f"{file.member} ({name})", tuple(lines), is_internal=True)
 
 
-def streams_sections(file: ClientFile, library: ClientLibrary = ClientLibrary.STREAMS) -> list[Section]:
+def streams_sections(file: ClientFile) -> list[Section]:
     """Read the file of Kafka Streams: its producer, its main consumer, and its own topics."""
     lines = file.properties
-    remarks = list(_without_effect(lines, library))
+    remarks = list(_without_effect(lines, ClientLibrary.STREAMS))
     sections: list[Section] = []
     guarantee = [line for line in lines if line.key == "processing.guarantee"]
     exactly_once = [line for line in guarantee if line.value.strip().startswith("exactly_once")][-1:]
     for role, prefixes, forced in (
-        (Role.PRODUCER, ("producer.",), {"enable_idempotence": "true", "transactional_id": "of each thread"}),
-        (Role.CONSUMER, ("consumer.", "main.consumer."), {"isolation_level": "read_committed"}),
+        (Role.PRODUCER, ("producer.",), {"enable.idempotence": "true", "transactional.id": "of each thread"}),
+        (Role.CONSUMER, ("consumer.", "main.consumer."), {"isolation.level": "read_committed"}),
     ):
         own_keys = keys_of(role)
         shared = [line for line in lines if line.key in own_keys and roles_that_know(line.key) <= {*CLIENTS}]
         given = merged(shared, *(under(lines, prefix) for prefix in prefixes))
-        by_framework = [line for sign in exactly_once for line in set_by(sign, **forced)]
+        by_framework = [line for sign in exactly_once for line in set_by(sign, forced)]
         for line in given:
             if any(line.key == other.key and line.value.strip() != other.value for other in by_framework):
                 text = line.written or f"{line.key}={line.value.strip()}"
@@ -147,7 +144,7 @@ def streams_sections(file: ClientFile, library: ClientLibrary = ClientLibrary.ST
                     f"{line.place}: {text} is ignored by Kafka Streams, because of {by_framework[0].written}"
                 )
         own = _of_framework(lines) if role is Role.PRODUCER else []
-        sections.append(file.section(role, merged(given, by_framework, own), library))
+        sections.append(file.section(role, merged(given, by_framework, own), ClientLibrary.STREAMS))
     factor = [line for line in lines if line.key == "replication.factor" and line.value.strip() != "-1"]
     if topic := [*factor, *under(lines, "topic.")]:
         sections.append(_own_topic(file, topic, "topics of Kafka Streams"))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from isrcheck.checker.cluster.client_files import CLIENTS, OWN_FILE, ClientFile, dotted, merged, named
 from isrcheck.checker.cluster.frameworks import streams_sections
@@ -118,7 +118,7 @@ def _of_lines(member: str, lines: Sequence[Property], binder: str, words: Sequen
     common = factories.get(_OF_BINDER)
     for name, factory in factories.items():
         if name.startswith(_OF_BINDER):
-            bases = [factories[base] for base in (_OF_SPRING,) if base in factories]
+            bases = [factories[_OF_SPRING]] if _OF_SPRING in factories else []
             bases += [common] if common and factory is not common else []
             library = ClientLibrary.BINDER
         elif binder:
@@ -132,14 +132,12 @@ def _of_lines(member: str, lines: Sequence[Property], binder: str, words: Sequen
 def _of_factory(
     file: ClientFile, factory: _Factory, bases: Sequence[_Factory], library: ClientLibrary, name: str
 ) -> Iterator[Section]:
-    if streams := factory.lines("streams"):
-        of_streams = ClientFile(f"{file.member} ({name})" if name else file.member, None, streams, factory.sign)
-        if any(role == "streams" for role, _ in factory.layers):
-            yield from streams_sections(of_streams)
+    given = {role for role, _ in factory.layers}
+    if "streams" in given:
+        member = f"{file.member} ({name})" if name else file.member
+        yield from streams_sections(replace(file, member=member, properties=factory.lines("streams")))
     for role in CLIENTS:
-        own = any(of_role == role.value for of_role, _ in factory.layers)
-        only_streams = any(of_role == "streams" for of_role, _ in factory.layers)
-        if own or (role is Role.PRODUCER and not only_streams):
+        if role.value in given or (role is Role.PRODUCER and "streams" not in given):
             lines = merged(*(base.lines(role.value) for base in bases), factory.lines(role.value))
             yield file.section(role, lines, library, name)
 

@@ -44,13 +44,12 @@ def read_blocks(path: Path, text: str) -> tuple[Block, ...]:
     if len(text) > MOST_CHARACTERS:
         raise PropertiesError(too_long(path))
     try:
-        return _body(
-            _Source(path, text), hcl2.parses_to_tree(text if text.endswith("\n") else text + "\n").children[0]
-        )[1]
+        _, blocks = _body(_Source(path, text), hcl2.parses_to_tree(f"{text}\n").children[0])
+        return blocks
     except UnexpectedInput as error:
-        raise PropertiesError(f"{path}:{error.line}: is no HCL from here on; correct it there") from None
+        raise PropertiesError(f"{path}:{error.line}: is not HCL from here on; correct it there") from None
     except (LarkError, RecursionError):
-        raise PropertiesError(f"{path}: is no HCL that isrcheck can read; give the state (terraform show)") from None
+        raise PropertiesError(f"{path}: is not HCL that isrcheck can read; give the state (terraform show)") from None
 
 
 @dataclass(frozen=True)

@@ -10,19 +10,14 @@ from collections.abc import Sequence
 
 from isrcheck.checker.cluster.client_files import CLIENTS, ClientFile, merged, named, under
 from isrcheck.checker.cluster.contents import Contents
-from isrcheck.checker.cluster.formats.format import Format, Part
+from isrcheck.checker.cluster.formats.format import Part, resources
 from isrcheck.checker.cluster.formats.tree import Tree
-from isrcheck.checker.cluster.formats.values import LOST_AT_RESTART, known, number, setting, settings_of, unknown
+from isrcheck.checker.cluster.formats.values import LOST_AT_RESTART, number, settings_from, settings_of, unknown
 from isrcheck.checker.cluster.frameworks import connect_sections, mirror_maker_sections
 from isrcheck.checker.cluster.property_files import PropertiesError, Property, Section, printable
 from isrcheck.checker.cluster.releases import Role
 
 _GROUP = "kafka.strimzi.io/"
-
-
-def _is(kind: str, part: Part) -> bool:
-    tree = part.tree
-    return tree.text_at("kind") == kind and tree.text_at("apiVersion").startswith(_GROUP)
 
 
 def _name(tree: Tree) -> str:
@@ -40,7 +35,7 @@ def _read_kafka(part: Part, contents: Contents) -> None:
         settings.append(Property("zookeeper.connect", client, zookeeper.path, zookeeper.line))
     else:
         settings.append(Property("process.roles", "broker,controller", kafka.path, kafka.line))
-        settings += known([setting("metadata.version", kafka.at("metadataVersion"))])
+        settings += settings_from([("metadata.version", kafka.at("metadataVersion"))])
     if version := kafka.text_at("version"):
         contents.releases.append((version, kafka.at("version").place))
     contents.sections.append(Section(Role.BROKER, f"the Kafka resource {_name(tree)}", tuple(settings)))
@@ -61,8 +56,7 @@ def _read_pool(part: Part, contents: Contents) -> None:
     _say_ephemeral(spec.at("storage"), what, contents)
     if "controller" in roles and count and count % 2 == 0:
         contents.remarks.append(
-            f"{spec.at('replicas').place}: {what} has {count} controllers: they survive the loss of as many as"
-            f" {count - 1} would"
+            f"{spec.at('replicas').place}: {what} has {count} controllers: {count - 1} would survive as many losses"
         )
 
 
@@ -129,14 +123,10 @@ def _read_mirror_maker(part: Part, contents: Contents) -> None:
 
 
 STRIMZI = (
-    Format("a Kafka resource of Strimzi", lambda part: _is("Kafka", part), _read_kafka),
-    Format("a KafkaNodePool of Strimzi", lambda part: _is("KafkaNodePool", part), _read_pool),
-    Format("a KafkaTopic of Strimzi", lambda part: _is("KafkaTopic", part), _read_topic),
-    Format(
-        "Kafka Connect or a connector of Strimzi",
-        lambda part: _is("KafkaConnect", part) or _is("KafkaConnector", part),
-        _read_connect,
-    ),
-    Format("a KafkaBridge of Strimzi", lambda part: _is("KafkaBridge", part), _read_bridge),
-    Format("MirrorMaker 2 of Strimzi", lambda part: _is("KafkaMirrorMaker2", part), _read_mirror_maker),
+    resources("a Kafka resource of Strimzi", _GROUP, ("Kafka",), _read_kafka),
+    resources("a KafkaNodePool of Strimzi", _GROUP, ("KafkaNodePool",), _read_pool),
+    resources("a KafkaTopic of Strimzi", _GROUP, ("KafkaTopic",), _read_topic),
+    resources("Kafka Connect or a connector of Strimzi", _GROUP, ("KafkaConnect", "KafkaConnector"), _read_connect),
+    resources("a KafkaBridge of Strimzi", _GROUP, ("KafkaBridge",), _read_bridge),
+    resources("MirrorMaker 2 of Strimzi", _GROUP, ("KafkaMirrorMaker2",), _read_mirror_maker),
 )

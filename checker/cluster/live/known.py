@@ -125,10 +125,10 @@ def _evidence(snapshot: Snapshot, contents: Contents) -> Iterator[Evidence]:
                 tool=f"broker {newest[oldest].id}",
             )
             return
-    api = next(((name, since) for key, name, since in NEW_APIS if key in snapshot.apis), None)
-    if api is not None:
-        name, since = api
-        yield Evidence(f"answers {name} ({snapshot.place(VERSIONS)})", since=since, mode=mode, tool="a broker")
+    for key, name, since in NEW_APIS:
+        if key in snapshot.apis:
+            yield Evidence(f"answers {name} ({snapshot.place(VERSIONS)})", since=since, mode=mode, tool="a broker")
+            return
 
 
 def _supports(level: int, brokers: Iterable[BrokerRead]) -> str:

@@ -578,7 +578,7 @@ NO_HEADING = "'a.b' has no heading above it such as 'All configs for topic t are
         # The settings of an unknown topic or broker are not taken for those of a client, which are left out.
         *(
             (f"Configs for {whose} are unclean.leader.election.enable=true,retention.ms=1\n", 1,
-             f"'{whose}' is no name as kafka-topics, kafka-configs or kafka-features print it")
+             f"'{whose}' is not a name as kafka-topics, kafka-configs or kafka-features print it")
             for whose in ("topic t", "topics t", "broker 1.5", "default topics", "brokers default")
         ),
     ],

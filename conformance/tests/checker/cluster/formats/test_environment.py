@@ -40,6 +40,15 @@ services:
     environment:
       POSTGRES_PASSWORD: hunter2
 """
+TWO_CLUSTERS = """\
+services:
+  kafka-a:
+    image: apache/kafka:4.1.0
+    environment: {KAFKA_NODE_ID: 1, KAFKA_CONTROLLER_QUORUM_VOTERS: "1@kafka-a:9093"}
+  kafka-b:
+    image: apache/kafka:4.1.0
+    environment: {KAFKA_NODE_ID: 1, KAFKA_CONTROLLER_QUORUM_VOTERS: "1@kafka-b:9093"}
+"""
 IN_LISTS = """\
 services:
   kafka:
@@ -135,6 +144,13 @@ def test_the_brokers_of_a_compose_file_share_what_an_anchor_gives_them() -> None
     )
 
 
+def test_two_clusters_in_a_compose_file_are_refused() -> None:
+    assert refused(TWO_CLUSTERS) == (
+        "f1:7: controller.quorum.voters is '1@kafka-b:9093', but '1@kafka-a:9093' in f1:4; give each cluster in a file"
+        " of its own, or correct the voters if this is one cluster"
+    )
+
+
 def test_variables_in_a_list_and_those_of_the_image_of_bitnami() -> None:
     found = described(IN_LISTS)
     assert settings(found) == {
@@ -157,7 +173,7 @@ def test_a_workload_of_kubernetes() -> None:
         " -- env` as a file",
         "f1:29: the volume data is an emptyDir, so each restart of a pod loses its disk: the line Disk of the answer"
         " says what a lost disk does to your topics",
-        "f1: nothing is taken from documents without a known format: Service (line 1)",
+        "f1: documents without a known format are left out: Service (line 1)",
     )
 
 
@@ -242,3 +258,10 @@ def test_an_unknown_variable_of_a_client_that_counts_is_refused() -> None:
 def test_the_release_in_the_tag_of_an_image(image: str, found: str) -> None:
     text = f"services:\n  kafka:\n    image: {image}\n    environment: [KAFKA_BROKER_ID=1]\n"
     assert release(described(text)) == found
+
+
+def test_a_tag_without_a_known_release_is_told() -> None:
+    text = COMPOSE.replace("apache/kafka:4.1.0", "confluentinc/cp-kafka:9.1.0")
+    says = "f1:2: the tag 9.1.0 names no release of Kafka that isrcheck knows; give --kafka-version"
+    found = described(text)
+    assert (release(found), says in found.remarks) == ("", True)

@@ -150,8 +150,7 @@ def test_documents_without_a_known_format_are_refused_by_what_they_are(text: str
 def test_documents_that_are_left_out_are_named() -> None:
     found = described(CONFIG_MAP + "---\nkind: Service\n---\nkind: Secret\n---\nx: 1\n")
     assert found.remarks == (
-        "f1: nothing is taken from documents without a known format: Service (line 16), Secret (line 18), a document"
-        " (line 20)",
+        "f1: documents without a known format are left out: Service (line 16), Secret (line 18), a document (line 20)",
     )
 
 

@@ -117,7 +117,7 @@ def test_a_pool_of_controllers_with_disks_that_are_lost() -> None:
     found = described(f"{KAFKA}---\n{POOL}")
     assert found.remarks == (
         f"f1:32: the storage of the node pool controller is ephemeral, {LOST}",
-        "f1:28: the node pool controller has 4 controllers: they survive the loss of as many as 3 would",
+        "f1:28: the node pool controller has 4 controllers: 3 would survive as many losses",
     )
 
 

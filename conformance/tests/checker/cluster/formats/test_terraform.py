@@ -136,7 +136,7 @@ def test_a_topic_of_confluent_cloud() -> None:
             "f1:7: min.insync.replicas is a text with expressions, so its value is unknown; write the value, or give"
             " what the running cluster has (kafka-configs --describe --all)",
         ),
-        ("= 100\n", "= = 100\n", "f1:4: is no HCL from here on; correct it there"),
+        ("= 100\n", "= = 100\n", "f1:4: is not HCL from here on; correct it there"),
     ],
 )
 def test_an_expression_that_counts_and_bad_syntax_are_refused(old: str, new: str, message: str) -> None:
