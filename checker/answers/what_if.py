@@ -43,6 +43,8 @@ from dataclasses import dataclass, replace
 from enum import Enum, auto
 from functools import reduce
 
+from isrcheck.checker.results.terminal import grouped
+
 Brokers = frozenset[int]
 
 NOBODY: Brokers = frozenset()
@@ -153,15 +155,12 @@ class Standing:
         """What is the matter with the partition (rules 6, 7 and 10)."""
         has_leader = self.leader is not None
         has_enough = not rules.acks_all or (len(self.isr) >= rules.min_insync_replicas and not self.unremoved)
-        return frozenset(
-            effect
-            for effect, is_there in (
-                (Effect.LOSS, self.cause is not None),
-                (Effect.NO_READS, not has_leader),
-                (Effect.NO_WRITES, not has_leader or not has_enough),
-            )
-            if is_there
-        )
+        holds = {
+            Effect.LOSS: self.cause is not None,
+            Effect.NO_READS: not has_leader,
+            Effect.NO_WRITES: not (has_leader and has_enough),
+        }
+        return frozenset(effect for effect in Effect if holds[effect])
 
     @property
     def joiners(self) -> Brokers:
@@ -299,23 +298,17 @@ def rolling_restart(
     """Return in which order the brokers of these partitions may restart.
 
     A broker may restart if every partition with this broker in its ISR keeps min.insync.replicas members, and at least
-    one, without the broker. Assumed is that it is in sync again, in all its partitions, before the next one restarts.
-    So the ISRs only grow, and a broker that may restart may also do so later: no greedy choice is a mistake. Brokers
-    that are not in sync everywhere come first, because others may have to wait for them; otherwise `key` decides.
+    one, without the broker. It is assumed that the broker is in sync again, in all its partitions, before the next one
+    restarts. So the ISRs only grow, and a broker that may restart now may also restart later: no greedy choice is a
+    mistake. Brokers that are not in sync everywhere come first, because others may have to wait for them; otherwise
+    `key` decides.
     """
     isrs = [set(standing.in_sync) for standing, _ in standings]
-    places: dict[int, list[int]] = {}
-    for place, (standing, _) in enumerate(standings):
-        for replica in standing.replicas:
-            places.setdefault(replica, []).append(place)
+    least = [max(rules.min_insync_replicas, 1) for _, rules in standings]
+    places = grouped((broker, place) for place, (standing, _) in enumerate(standings) for broker in standing.replicas)
 
     def obstacles(broker: int) -> list[int]:
-        minimum = (max(standings[place][1].min_insync_replicas, 1) for place in places[broker])
-        return [
-            place
-            for place, least in zip(places[broker], minimum, strict=True)
-            if broker in isrs[place] and len(isrs[place]) - 1 < least
-        ]
+        return [place for place in places[broker] if broker in isrs[place] and len(isrs[place]) <= least[place]]
 
     def is_in_sync(broker: int) -> bool:
         return all(broker in isrs[place] or not isrs[place] for place in places[broker])
