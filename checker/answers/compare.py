@@ -15,7 +15,7 @@ from typing import Any
 from isrcheck.checker.answers.answer import Answer, Kind
 from isrcheck.checker.answers.findings import Finding
 from isrcheck.checker.answers.questions import Question, Topic, concerns, is_in, loses_acknowledged
-from isrcheck.checker.answers.report import cells, how_lost, searched_rows, step_lines, subject, works
+from isrcheck.checker.answers.report import cells, first_line, how_lost, searched_rows, step_lines, subject, works
 from isrcheck.checker.cluster.contents import listed
 from isrcheck.checker.cluster.upgrade import COMPARE_WITH, Sides
 from isrcheck.checker.results.terminal import counted, table
@@ -343,8 +343,8 @@ def comparison_object(sides: Sides, pairs: Sequence[Compared]) -> dict[str, Any]
 def _object(pair: Compared) -> dict[str, Any]:
     return {
         "topics": list(pair.topics),
-        "before": _answer(pair.before),
-        "after": _answer(pair.after),
+        "before": first_line(pair.before),
+        "after": first_line(pair.after),
         "settings": [{"key": key, "before": old, "after": new} for key, old, new in pair.settings],
         "defaults": [{"key": key, "before": old, "after": new} for key, old, new in pair.defaults],
         "while_changing": [
@@ -358,10 +358,6 @@ def _object(pair: Compared) -> dict[str, Any]:
         ],
         **{outcome.value: [*map(_change, changes)] for outcome, changes in pair.changes.items()},
     }
-
-
-def _answer(answer: Answer) -> dict[str, str]:
-    return {"headline": answer.headline, "kind": answer.kind.value, "verdict": answer.verdict.value}
 
 
 def _change(change: Change) -> dict[str, str]:

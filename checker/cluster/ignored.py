@@ -55,6 +55,11 @@ class Ignored:
     """The setting that is probably misspelt, if the verdict depends on it, such as min.insync.replicas; else empty."""
 
     @property
+    def line(self) -> str:
+        """The setting, its place, and why it is ignored."""
+        return f"{self.key}={self.value} ({self.source}): {self.reason}"
+
+    @property
     def may_matter(self) -> bool:
         """Whether ignoring the setting may make the answer wrong: it is probably misspelt, or it is not modelled."""
         return bool(self.meant) or (self.why is WhyIgnored.NOT_MODELLED and self.reason in _MAY_MATTER)
