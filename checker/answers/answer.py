@@ -403,11 +403,12 @@ class Answer:
         for finding in about_brokers(self.findings, Topic.SURVIVES):
             if not finding.is_known:
                 return f"how many brokers can be lost is undecided: {why_open(finding)}"
-        of_clients = [self.findings[Question(topic)] for topic in CLIENT_QUESTIONS if Question(topic) in self.findings]
-        for topic, finding in zip(CLIENT_QUESTIONS, of_clients, strict=False):
+        asked = (Question(topic) for topic in CLIENT_QUESTIONS)
+        of_clients = {question.topic: self.findings[question] for question in asked if question in self.findings}
+        for topic, finding in of_clients.items():
             if not finding.is_known:
                 return f"what clients are promised about {topic.value} is undecided: {why_open(finding)}"
-        failing = [finding.property_name for finding in of_clients if finding.word is Word.VIOLATED]
+        failing = [finding.property_name for finding in of_clients.values() if finding.word is Word.VIOLATED]
         return f"{', '.join(failing)} can fail, which no known defect of this release explains" if failing else None
 
     @property

@@ -31,7 +31,7 @@ ABOUT = {
 INTERRUPTED = "it was interrupted"
 OUT_OF_TIME = "the time is over (--seconds)"
 
-FIRST_SHARE, LOSS_WEIGHT, ADVICE_WEIGHT, SETTING_WEIGHT, BROKERS_WEIGHT = 1.0, 8.0, 6.0, 0.5, 0.1
+LOSS_WEIGHT, ADVICE_WEIGHT, SETTING_WEIGHT, BROKERS_WEIGHT = 8.0, 6.0, 0.5, 0.1
 """The weights by which questions share the time: each question gets the remaining time times its weight, divided by the
 sum of the weights still to come. Questions without a weight here weigh 1."""
 
@@ -78,13 +78,13 @@ class Asking:
         if wanted and not self.is_interrupted:
             self.answerer.expect(wanted, self.limits, reserve, self.part)
 
-    def ask(self, case: Case, question: Question, share: float = FIRST_SHARE) -> Finding:
-        """Return the answer to a question, whose search may take the fraction `share` of the time that is left."""
+    def ask(self, case: Case, question: Question, share: float = 1.0) -> Finding:
+        """Return the answer to a question; its search may take the fraction `share` of the time that is left."""
         if (case, question) in self.known:
             return self.known[case, question]
-        left = self.left()
         if not self.is_interrupted:
             self.tell(in_words(question))
+        left = self.left()
         within = self.limits if left is None else replace(self.limits, seconds=left * self.part * share)
         try:
             finding = self.answerer.answer(case, question, within)
