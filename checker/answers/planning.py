@@ -50,6 +50,7 @@ from isrcheck.checker.answers.questions import (
     sizes,
     why_unasked,
 )
+from isrcheck.checker.results.terminal import grouped
 from isrcheck.models import registry
 from isrcheck.models.client_settings import Acks
 from isrcheck.models.kafka.failures.catalogue import Bounds, ChangeKind, Failure, History, failures, named, pairs
@@ -147,12 +148,9 @@ def _repairs() -> tuple[Mapping[tuple[str, int], int], frozenset[str]]:
 def repairs(protocol: str, values: Mapping[str, int]) -> dict[str, int]:
     """Return the repaired values of the mistaken switches of a generation; `values` override the generation's."""
     present = dict(MODEL.instance(protocol).configuration.items()) | dict(values)
-    repaired_values = {switch: _repairs()[0].get((switch, value)) for switch, value in present.items()}
-    return {
-        switch: value
-        for switch, value in repaired_values.items()
-        if value is not None and _is_accepted(protocol, switch, value)
-    }
+    by_mistake, _ = _repairs()
+    repaired_values = {mistake[0]: by_mistake[mistake] for mistake in present.items() if mistake in by_mistake}
+    return {switch: value for switch, value in repaired_values.items() if _is_accepted(protocol, switch, value)}
 
 
 _MECHANISMS = """
@@ -272,11 +270,7 @@ def depth_of(replicas: int, depth: int | None = None) -> int | None:
 
 def settings_of(case: Case, replicas: int) -> dict[str, int]:
     """The entries of the model `kafka` for the settings that every search reads."""
-    return {
-        "replicas": replicas,
-        "acks": ACKS[case.acks],
-        "min_insync_replicas": case.min_insync_replicas,
-    }
+    return {"replicas": replicas, "acks": ACKS[case.acks], "min_insync_replicas": case.min_insync_replicas}
 
 
 def with_replicas(search: Search, case: Case, replicas: int, least: int | None = None) -> Search:
@@ -405,12 +399,8 @@ def fewest_copies(case: Case) -> Iterator[tuple[int, int]]:
     """Yield (replicas, min.insync.replicas) for searches in which all brokers lose power: first with LEAST replicas, or
     fewer if the case has fewer; then the two numbers of the case, if they differ from the first pair."""
     replicas = min(case.replication_factor, LEAST)
-    yield from dict.fromkeys(
-        [
-            (replicas, min(case.min_insync_replicas, replicas)),
-            (case.replication_factor, case.min_insync_replicas),
-        ]
-    )
+    fewest = replicas, min(case.min_insync_replicas, replicas)
+    yield from dict.fromkeys([fewest, (case.replication_factor, case.min_insync_replicas)])
 
 
 _DEPTH_OF_ALL = 12
@@ -521,9 +511,10 @@ def _survival(case: Case, lost: int) -> Iterator[Search]:
     are interchangeable, too."""
     replicas, members = case.replication_factor, min(case.min_insync_replicas, case.replication_factor)
     instance = _with_brokers_down(replace(case, unclean_election=False), lost, members, registry.load(SCENARIOS)[0])
-    kinds: dict[tuple[bool, int], list[int]] = {}
-    for place, brokers in enumerate(itertools.combinations(range(replicas), lost)):
-        kinds.setdefault((0 in brokers, sum(broker < members for broker in brokers)), []).append(place)
+    kinds = grouped(
+        ((0 in brokers, sum(broker < members for broker in brokers)), place)
+        for place, brokers in enumerate(itertools.combinations(range(replicas), lost))
+    )
     for (_, in_sync), places in kinds.items():
         says = f"{in_sync} of the {members} in sync {'is' if in_sync == 1 else 'are'} lost"
         yield search_of(says, instance, READ, initial=places[0], choices=len(places))
@@ -593,11 +584,8 @@ def bounds_for(failure: Failure, protocol: str) -> list[Bounds]:
     # The depth to which the library searches with a change that ends the failure; None if it goes to the end.
     explored = max((change.explored for change in failure.changes if change.explored is not None), default=None)
     own = Bounds(history.protocol, history.configuration, explored)
-    alike = [
-        bound
-        for bound in (own, *failure.bounds)
-        if family(bound.protocol, history.model) is family(protocol, history.model)
-    ]
+    families = {name: family(name, history.model) for name in order}
+    alike = [bound for bound in (own, *failure.bounds) if families[bound.protocol] is families[protocol]]
     places = sorted({order.index(bound.protocol) for bound in alike})
     earlier = [place for place in places if place <= order.index(protocol)]
     chosen = earlier[-1:] or places[:1]
