@@ -44,7 +44,7 @@ _ZOOKEEPER = (Role.BROKER, "zookeeper.connect")
 _MIGRATION = (Role.BROKER, "zookeeper.metadata.migration.enable")
 
 ASSUMED = "assumed: "
-"""How the source of an assumed mode begins."""
+"""The beginning of the source of a mode that is only assumed."""
 
 _ONLY_MODE = "the only mode"
 """The beginning of the source of a mode that the release determines."""
@@ -255,10 +255,8 @@ def _metadata(settings: Settings, text: str | None) -> Setting[Version] | None:
 
 def _decisive(settings: Settings, release: Version, *, has_kraft: bool) -> Iterator[GivenSetting]:
     """Yield the given settings that show the mode or a version; zookeeper.connect shows the mode only since 2.8."""
-    keys = [*_KRAFT] if has_kraft else [INTER_BROKER_PROTOCOL]
-    if not has_kraft and release.has(FIRST_WITH_KRAFT):
-        keys.append(_ZOOKEEPER)
-    for key in keys:
+    with_zookeeper = [INTER_BROKER_PROTOCOL, *([_ZOOKEEPER] if release.has(FIRST_WITH_KRAFT) else [])]
+    for key in _KRAFT if has_kraft else with_zookeeper:
         if (given := settings.get(*key)) and given.text:
             yield given
 
@@ -291,13 +289,18 @@ def _mode_shown(
 
 def _doubt(release: Version, mode: Setting[Mode], evidence: Sequence[Evidence]) -> str:
     """Return a warning if a tool's output is rare for brokers of this release and mode; empty if no output is rare."""
-    for output in evidence:
-        if (since := output.needs_zookeeper_since) and release.has(since) and mode.value is Mode.KRAFT:
-            return (
-                f"topics were described by their ids: otherwise {output.tool} {output.shown} only for ZooKeeper, or for"
-                f" brokers before {since}; correct {KAFKA_VERSION}"
-            )
-    return ""
+    output = _of_zookeeper(release, evidence)
+    if output is None or mode.value is not Mode.KRAFT:
+        return ""
+    return (
+        f"topics were described by their ids: otherwise {output.tool} {output.shown} only for ZooKeeper, or for"
+        f" brokers before {output.needs_zookeeper_since}; correct {KAFKA_VERSION}"
+    )
+
+
+def _of_zookeeper(release: Version, evidence: Sequence[Evidence]) -> Evidence | None:
+    """Return the first output that brokers of this release give only with ZooKeeper, or None."""
+    return next((one for one in evidence if (since := one.needs_zookeeper_since) and release.has(since)), None)
 
 
 def _zookeeper_shown(
@@ -326,10 +329,9 @@ def _usual_mode(release: Version, inter_broker: Setting[Version] | None, evidenc
         return Setting(Mode.ZOOKEEPER, f"{_ONLY_MODE} before {FIRST_WITH_KRAFT}")
     if inter_broker:
         return Setting(Mode.ZOOKEEPER, f"inter.broker.protocol.version in {inter_broker.source} is not for KRaft")
-    for output in evidence:
-        if (since := output.needs_zookeeper_since) and release.has(since):
-            source = f"{output.tool} {output.shown}: KRaft brokers since {since} answer otherwise"
-            return Setting(Mode.ZOOKEEPER, source)
+    if output := _of_zookeeper(release, evidence):
+        since = output.needs_zookeeper_since
+        return Setting(Mode.ZOOKEEPER, f"{output.tool} {output.shown}: KRaft brokers since {since} answer otherwise")
     if not release.has(FIRST_PRODUCTION_KRAFT):
         return Setting(Mode.ZOOKEEPER, f"{ASSUMED}KRaft was a preview before {FIRST_PRODUCTION_KRAFT}")
     return Setting(Mode.KRAFT, f"{ASSUMED}give zookeeper.connect in a broker's file if it uses ZooKeeper")
@@ -361,31 +363,33 @@ def _assumed(
 ) -> Setting[Version]:
     """Return the newest release that fits the files and outputs; brokers may be newer than the tool of an output."""
     is_kraft = mode is not None and mode.value is Mode.KRAFT
-    newest = Setting(version_of_binaries(NEWEST_RELEASE), "not given: the newest release")
+    newest, why = version_of_binaries(NEWEST_RELEASE), "the newest release"
     if mode and mode.value is Mode.ZOOKEEPER:
-        newest = Setting(version_of_binaries(LAST_WITH_ZOOKEEPER), "not given: the last release with ZooKeeper")
+        newest, why = version_of_binaries(LAST_WITH_ZOOKEEPER), "the last release with ZooKeeper"
     elif ended := next((given for key in _ENDED if (given := settings.get(*key)) and given.text), None):
-        source = f"not given: the last release that knows {ended.key} ({ended.source})"
-        newest = Setting(version_of_binaries(LAST_WITH_ZOOKEEPER), source)
+        newest = version_of_binaries(LAST_WITH_ZOOKEEPER)
+        why = f"the last release that knows {ended.key} ({ended.source})"
     for output in evidence:
         until = LAST_BEFORE_ELR if output.needs_zookeeper_since and is_kraft else output.until
-        if until and newest.value.is_newer_than(version_of_binaries(until)):
-            source = f"not given: the last release whose {output.tool} {output.shown}{output.lacks}"
+        if until and newest.is_newer_than(version_of_binaries(until)):
+            newest, why = (
+                version_of_binaries(until),
+                f"the last release whose {output.tool} {output.shown}{output.lacks}",
+            )
             if until != output.until:
-                source = f"not given: {output.tool} {output.shown}, as for KRaft brokers up to {until}"
-            newest = Setting(version_of_binaries(until), source)
+                why = f"{output.tool} {output.shown}, as for KRaft brokers up to {until}"
     shown = _shown_by_outputs(evidence)
     for given in settings:
-        since = first_release(given.role, given.key) if given.role in (Role.BROKER, Role.TOPIC) else None
-        if since:
+        if given.role in (Role.BROKER, Role.TOPIC) and (since := first_release(given.role, given.key)):
             shown.append(Setting(since, f"{given.source}: {given.key} is new in {since}"))
     if inter_broker is not None:
         key = INTER_BROKER_PROTOCOL[1]
         shown.append(Setting(inter_broker.value.release_name, f"{key}={inter_broker.value} in {inter_broker.source}"))
-    return _raised(newest, shown)
+    return _raised(Setting(newest, f"not given: {why}"), shown)
 
 
 def _raised(least: Setting[Version], shown: Sequence[Setting[str]]) -> Setting[Version]:
+    """Return `least`, or the newest of the releases that are `shown`, if it is newer."""
     for release in shown:
         if version_of_binaries(release.value).is_newer_than(least.value):
             least = Setting(version_of_binaries(release.value), release.source)
@@ -393,17 +397,14 @@ def _raised(least: Setting[Version], shown: Sequence[Setting[str]]) -> Setting[V
 
 
 def _shown_by_outputs(evidence: Sequence[Evidence]) -> list[Setting[str]]:
-    return [
-        Setting(output.since, f"{output.tool} {output.shown}: new in {output.since}")
-        for output in evidence
-        if output.since
-    ]
+    return [Setting(one.since, f"{one.tool} {one.shown}: new in {one.since}") for one in evidence if one.since]
 
 
 # --- Contradictions ---------------------------------------------------------------------------------------------------
 
 
 def _refuse_wrong_release(binaries: Setting[Version], mode: Setting[Mode], evidence: Sequence[Evidence]) -> None:
+    """Raise PropertiesError if the release cannot have the mode, or cannot give an output."""
     release, sign = binaries.value, f"{mode.value.value} ({mode.source})"
     contradictions, cure = [], f"correct {KAFKA_VERSION}"
     if mode.value is Mode.KRAFT and not release.has(FIRST_WITH_KRAFT):
