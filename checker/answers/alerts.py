@@ -163,12 +163,7 @@ ALERTS = (
         pause="10m",
     ),
     Alert(
-        "KafkaIsrShrinks",
-        f"{MANAGER}IsrShrinksPerSec",
-        "sum(increase({}[15m]))",
-        "warning",
-        _shrinking,
-        pause="15m",
+        "KafkaIsrShrinks", f"{MANAGER}IsrShrinksPerSec", "sum(increase({}[15m]))", "warning", _shrinking, pause="15m"
     ),
     Alert(
         "KafkaNoActiveController",

@@ -130,14 +130,9 @@ def clusters_of(
     sections, of_files = _counted(description)
     sections, of_clients = weakest_clients(sections, before or versions_of(description, *versions))
     clusters = tuple(_cluster(sections, description, topics, versions, before) for topics in (alike.values() or [[]]))
-    remarks = _given_by_some(Settings(sections), clusters)
-    return Reading(
-        clusters,
-        (*description.remarks, *of_files, *of_clients, *remarks),
-        description.racks,
-        description.voters,
-        description.active_controller,
-    )
+    of_settings = _given_by_some(Settings(sections), clusters)
+    remarks = *description.remarks, *of_files, *of_clients, *of_settings
+    return Reading(clusters, remarks, description.racks, description.voters, description.active_controller)
 
 
 def _counted(description: Described) -> tuple[list[Section], list[str]]:
@@ -447,7 +442,7 @@ def _assumptions(
 ) -> Iterator[str]:
     """Yield a line for each assumption about brokers and controllers; `of_brokers` are the settings for unclean
     elections and leader rebalancing."""
-    yield from filter(None, (versions.assumed, versions.doubt))
+    yield from versions.assumed
     if versions.release.release_name == UNRELEASED:
         yield f"Kafka {UNRELEASED} as its source was in August 2026, before its release"
     if generation.assumes_elr:

@@ -27,9 +27,6 @@ ADDING, REMOVING = "Adding Replicas", "Removing Replicas"
 """The fields of a partition that name brokers during a reassignment (KIP-455)."""
 
 
-FIRST_WITH_ELR_FIELDS = "3.8"
-"""The first release whose kafka-topics prints Elr and LastKnownElr, and whose KRaft brokers supply their values."""
-
 FOR_ONE_KIND = ": the answer is for the "
 """The text after which a remark says which of several kinds of partitions an answer about settings is for. It is left
 out of an answer about each partition."""
@@ -332,7 +329,7 @@ def listed(names: Sequence[str]) -> str:
 def _evidence(contents: Contents) -> Iterator[Evidence]:
     """Yield what the outputs show of the brokers' release: versions in kafka-features, or fields in kafka-topics.
     kafka-topics prints TopicId since 2.8 and Elr since 3.8; the newest field counts. Elr is N/A if topics are described
-    by id, or if the broker sent no ELRs: only KRaft brokers (all since 4.0) send ELRs (DescribeTopicPartitions)."""
+    by id, or if the broker sent no ELRs: only KRaft brokers since 3.8 send ELRs (DescribeTopicPartitions)."""
     if contents.evidence:
         yield from (*contents.evidence, *contents.signs)
         return
@@ -345,7 +342,7 @@ def _evidence(contents: Contents) -> Iterator[Evidence]:
         yield Evidence(f"shows an Elr ({contents.known_elrs[0]})", since="3.8", mode=Mode.KRAFT)
     elif contents.elr_fields:
         shown = f"shows {NO_ELR} as Elr ({contents.elr_fields[0]})"
-        unknown = Evidence(shown, until=LAST_WITH_ZOOKEEPER, needs_zookeeper_since=FIRST_WITH_ELR_FIELDS)
+        unknown = Evidence(shown, until=LAST_WITH_ZOOKEEPER, needs_zookeeper_since="3.8")
         yield replace(unknown, since="2.8") if contents.topic_ids else unknown
     elif contents.topic_ids:
         first = next(iter(contents.topic_ids.values()))

@@ -36,9 +36,6 @@ FIRST_TV2_BY_DEFAULT = "4.0-IV2"
 RESPONSE_EPOCH_MATCHED_SINCE = ("3.9.1", "4.0.1", "4.1")
 """The first release of each branch in which a fetch response of another epoch is dropped (KAFKA-18991)."""
 
-_NEW_EPOCHS = 2
-"""The transaction.version with which every transaction ends with a new epoch (KIP-890)."""
-
 _TRANSACTIONS_OF_NEW_EPOCHS = (("4.4", "4.4"), ("4.3", "4.3"), ("4.2", "4.2"), ("4.0.1", "4.1"), ("4.0", "4.0"))
 _TRANSACTIONS = (("3.8", "3.8"), ("3.7", "3.7"), ("3.6", "3.6"), ("2.5", "2.5"), ("0.11.0", "0.11"))
 """The first release of each generation of the model `transactions`, newest first. 4.0.0 has a generation of its own:
@@ -47,6 +44,8 @@ only there does fencing a producer raise its epoch twice (KAFKA-19367)."""
 
 @dataclass(frozen=True)
 class _Rule:
+    """A rule of the replication protocol that a cluster may have or lack whatever its generation."""
+
     switch: str
     values: tuple[str, str]
     """The values of the switch without and with the rule."""
@@ -180,7 +179,7 @@ def read_generation(
     keys, _ = format_keys(settings, versions)
     record_format = settings.first(keys)
     if record_format is not None:
-        has_epochs = _record_version(record_format.value) >= _WITH_EPOCHS
+        has_epochs = _record_version(record_format.value) == 2
         is_old = not has_epochs and release.has("0.11.0")
         lacks = ": followers truncate to the high watermark" if is_old else ", which came with 0.11"
         says = "records have leader epochs" if has_epochs else f"records have no leader epochs{lacks}"
@@ -283,16 +282,12 @@ def _with_kraft(versions: Versions, *, has_elr: bool) -> _Reading:
 def _elr(settings: Settings, versions: Versions, eligible_replicas: str | None) -> Setting[bool]:
     """Return whether controllers keep eligible leader replicas, and why. Raises PropertiesError for conflicts."""
     given, metadata = settings.get(*ELR_VERSION), versions.protocol
-    if given and given.value and not metadata.value.has(FIRST_ELR):
-        raise PropertiesError(
-            f"{given.source}: {given.spelled} needs metadata.version {FIRST_ELR} or newer, but it is {metadata.value} "
-            f"({metadata.source}); correct one of them"
-        )
-    if eligible_replicas and not metadata.value.has(FIRST_ELR):
-        raise PropertiesError(
-            f"{eligible_replicas}: Elr names replicas, which needs metadata.version {FIRST_ELR} or newer, but it is "
-            f"{metadata.value} ({metadata.source}); correct one of them"
-        )
+    if not metadata.value.has(FIRST_ELR):
+        is_older = f"{FIRST_ELR} or newer, but it is {metadata.value} ({metadata.source}); correct one of them"
+        if given and given.value:
+            raise PropertiesError(f"{given.source}: {given.spelled} needs metadata.version {is_older}")
+        if eligible_replicas:
+            raise PropertiesError(f"{eligible_replicas}: Elr names replicas, which needs metadata.version {is_older}")
     if eligible_replicas and given and not given.value:
         raise PropertiesError(
             f"{given.source}: {given.spelled} contradicts Elr in {eligible_replicas}, which names replicas; "
@@ -313,9 +308,8 @@ def _elr(settings: Settings, versions: Versions, eligible_replicas: str | None) 
     if own:
         return Setting(False, f"{own.spelled} in {own.source} is a dynamic value of one broker, which ELR would refuse")
     if metadata.value.has(FIRST_ELR_BY_DEFAULT):
-        return Setting(
-            True, f"the default of a cluster created with 4.1 or newer; give {ELR_VERSION[1]}=0 if it is off"
-        )
+        source = f"the default of a cluster created with 4.1 or newer; give {ELR_VERSION[1]}=0 if it is off"
+        return Setting(True, source)
     return Setting(False, f"off by default before {FIRST_ELR_BY_DEFAULT}")
 
 
@@ -328,8 +322,8 @@ def transactions_generation(release: Version, level: int) -> str:
 
 
 def has_new_epochs(level: int) -> bool:
-    """Whether every transaction ends with a new epoch at this level of transaction.version."""
-    return level >= _NEW_EPOCHS
+    """Whether every transaction ends with a new epoch at this level of transaction.version (KIP-890)."""
+    return level >= 2
 
 
 # --- The record format ------------------------------------------------------------------------------------------------
@@ -370,11 +364,8 @@ def _refuse_format(given: GivenSetting, versions: Versions) -> None:
         )
 
 
-_WITH_EPOCHS = 2
-
-
 def _record_version(version: Version) -> int:
-    """Return Kafka's RecordVersion (0, 1, 2) of a version; records have leader epochs from 2 on."""
+    """Return Kafka's RecordVersion (0, 1, 2) of a version; records of RecordVersion 2 have leader epochs."""
     return int(version.has("0.10.0")) + int(version.has("0.11.0-IV0"))
 
 

@@ -20,11 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from isrcheck.checker.cluster.libraries import ClientLibrary
-from isrcheck.checker.cluster.releases import (
-    Role,
-    version_of_inter_broker_protocol,
-    version_of_metadata,
-)
+from isrcheck.checker.cluster.releases import Role, version_of_inter_broker_protocol, version_of_metadata
 from isrcheck.models.messages import UsageError
 
 # Java's line ends and white space; str.splitlines and str.strip accept more characters.

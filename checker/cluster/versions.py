@@ -105,10 +105,9 @@ class Versions:
     """The settings that show the mode or a version."""
     migration: GivenSetting | None = None
     """The setting that makes the brokers migrate from ZooKeeper to KRaft, if it is given."""
-    assumed: str = ""
-    """What the files do not show of release, mode and agreed version, and what to give; empty if they show them."""
-    doubt: str = ""
-    """Which output of a tool fits the release and the mode only in a rare case; empty if every output fits."""
+    assumed: Sequence[str] = ()
+    """What the files do not show of release, mode and agreed version, and what to give; and which output of a tool fits
+    the release and the mode only in a rare case."""
 
     @property
     def release(self) -> Version:
@@ -190,8 +189,10 @@ def read_versions(
         is_given=option is not None or agreed is not None,
         decisive=tuple(_decisive(settings, binaries.value, has_kraft=has_kraft)),
         migration=migration,
-        assumed=_in_words(settings, option, agreed, counts, binaries, mode, is_mode_shown=is_mode_shown),
-        doubt=_doubt(binaries.value, mode, evidence),
+        assumed=(
+            *_in_words(settings, option, agreed, counts, binaries, mode, is_mode_shown=is_mode_shown),
+            *_doubt(binaries.value, mode, evidence),
+        ),
     )
 
 
@@ -204,8 +205,8 @@ def _in_words(
     mode: Setting[Mode],
     *,
     is_mode_shown: bool,
-) -> str:
-    """Return a text on what is only assumed (release, mode, agreed version) and what to give; empty if all is known."""
+) -> Iterator[str]:
+    """Yield a text on what is only assumed (release, mode, agreed version) and what to give, unless all is known."""
     parts, cures = [], []
     has_kraft = mode.value is Mode.KRAFT
     if option is None:
@@ -226,7 +227,8 @@ def _in_words(
     elif counts is None and not has_kraft and not settings.has_members(Role.BROKER):
         parts.append(f"the inter.broker.protocol.version of {binaries.value}")
         cures.append("a broker's file")
-    return f"{', '.join(parts)}; give {', or '.join(cures)}" if parts else ""
+    if parts:
+        yield f"{', '.join(parts)}; give {', or '.join(cures)}"
 
 
 # --- What is given ----------------------------------------------------------------------------------------------------
@@ -287,15 +289,13 @@ def _mode_shown(
     return Setting(Mode.ZOOKEEPER, sign)
 
 
-def _doubt(release: Version, mode: Setting[Mode], evidence: Sequence[Evidence]) -> str:
-    """Return a warning if a tool's output is rare for brokers of this release and mode; empty if no output is rare."""
-    output = _of_zookeeper(release, evidence)
-    if output is None or mode.value is not Mode.KRAFT:
-        return ""
-    return (
-        f"topics were described by their ids: otherwise {output.tool} {output.shown} only for ZooKeeper, or for"
-        f" brokers before {output.needs_zookeeper_since}; correct {KAFKA_VERSION}"
-    )
+def _doubt(release: Version, mode: Setting[Mode], evidence: Sequence[Evidence]) -> Iterator[str]:
+    """Yield a warning if a tool's output is rare for brokers of this release and mode."""
+    if mode.value is Mode.KRAFT and (output := _of_zookeeper(release, evidence)):
+        yield (
+            f"topics were described by their ids: otherwise {output.tool} {output.shown} only for ZooKeeper, or for"
+            f" brokers before {output.needs_zookeeper_since}; correct {KAFKA_VERSION}"
+        )
 
 
 def _of_zookeeper(release: Version, evidence: Sequence[Evidence]) -> Evidence | None:
