@@ -133,7 +133,7 @@ def examine(cluster: Cluster, asking: Asking) -> Answer:
     is_searched = answer.why_undecidable in (None, cluster.generation.why_undecided)
     if answer.why_broken is not None or not is_searched:
         return answer
-    shares = _Shares([LOSS_WEIGHT, ADVICE_WEIGHT, *[1.0] * (len(failures) + len(OTHERS))])
+    shares = _Shares(LOSS_WEIGHT + ADVICE_WEIGHT + len(failures) + len(OTHERS))
     topics = [*OTHERS, *([Topic.TRANSACTIONS] if case.transactions else [])]
     about_brokers = [*_about_brokers(case), *(Question(Topic.SURVIVES, lost) for lost in losses_to_survive(case))]
     # The questions after the known failures, in this order. The loss of a disk is left out: a rule may answer it.
@@ -173,13 +173,14 @@ def _about_brokers(case: Case) -> list[Question]:
     return [Question(topic, number) for topic in (Topic.WRITES, Topic.READS) for number in downs]
 
 
+@dataclass
 class _Shares:
-    """Divides the remaining time among questions by weight: `next` returns the fraction for the next question."""
+    """Divides the remaining time among questions by weight; `left` is the total weight of the questions to come."""
 
-    def __init__(self, weights: Sequence[float]) -> None:
-        self.left = sum(weights)
+    left: float
 
     def next(self, weight: float = 1.0) -> float:
+        """Return the fraction of the remaining time for the next question."""
         share = min(1.0, weight / max(self.left, weight))
         self.left -= weight
         return share

@@ -321,14 +321,12 @@ def _why(forecast: Forecast) -> str:
     elif Effect.NO_WRITES in forecast.effects:
         minimum, joiners = forecast.rules.min_insync_replicas, after.joiners
         if after.unremoved and len(after.isr) >= minimum:
-            return "; ".join([*reasons, f"acks=all waits for {_named(after.unremoved)}: {_NO_CONTROLLER}"])
+            waits = f"acks=all waits for {_named(after.unremoved)}: without a majority of controllers no ISR changes"
+            return "; ".join([*reasons, waits])
         says = f"{len(after.in_sync)} in sync ({_ids(after.in_sync)}), min.insync.replicas={minimum}"
         is_enough = len(after.in_sync) + len(joiners) >= minimum
         reasons.append(says + (f", until {_one_of(joiners)} in sync again" if is_enough else ""))
     return "; ".join(reasons)
-
-
-_NO_CONTROLLER = "without a majority of controllers no ISR changes"
 
 
 def _one_of(brokers: Brokers) -> str:
@@ -454,10 +452,8 @@ class OfRack:
     has_majority: bool | None
     """Whether a majority of the voters is left; None if the voters or their racks are not known."""
     by_topic: Mapping[str, Sequence[Forecast]]
-
-    def topics(self, effect: Effect) -> list[str]:
-        """Return the topics with partitions that suffer this effect."""
-        return _suffering(self.by_topic, effect)
+    topics: Mapping[Effect, Sequence[str]]
+    """The topics with partitions that suffer each effect."""
 
 
 def _of_rack(rack: str, reading: Reading, nodes: Nodes, kind: Kind) -> OfRack:
@@ -466,8 +462,9 @@ def _of_rack(rack: str, reading: Reading, nodes: Nodes, kind: Kind) -> OfRack:
     unplaced = nodes.voters - nodes.racks.keys()
     is_known = nodes.voters and nodes.has_majority(members | unplaced) == event.has_majority
     by_topic = _by_topic(forecasts_of(reading.clusters, [event], nodes))
+    topics = {effect: _suffering(by_topic, effect) for effect in Effect}
     left = len(nodes.voters - members - unplaced)
-    return OfRack(rack, members, left, event.has_majority if is_known else None, by_topic)
+    return OfRack(rack, members, left, event.has_majority if is_known else None, by_topic, topics)
 
 
 def _each_rack(reading: Reading, nodes: Nodes, kind: Kind, *, details: bool, fails: bool) -> CommandResult:
@@ -478,9 +475,9 @@ def _each_rack(reading: Reading, nodes: Nodes, kind: Kind, *, details: bool, fai
         raise UsageError(f"{option} {EACH_RACK}: no rack is known; {_cure('az1')}")
     every = [_of_rack(rack, reading, nodes, kind) for rack in racks]
     harms = {
-        "acknowledged records can be lost": [one for one in every if one.topics(Effect.LOSS)],
-        "topics cannot be read": [one for one in every if one.topics(Effect.NO_READS)],
-        "topics cannot be written": [one for one in every if one.topics(Effect.NO_WRITES)],
+        "acknowledged records can be lost": [one for one in every if one.topics[Effect.LOSS]],
+        "topics cannot be read": [one for one in every if one.topics[Effect.NO_READS]],
+        "topics cannot be written": [one for one in every if one.topics[Effect.NO_WRITES]],
         "the controllers have no majority": [one for one in every if one.has_majority is False],
     }
     says = "; ".join(f"{harm} ({listed([one.rack for one in where])})" for harm, where in harms.items() if where)
@@ -507,7 +504,7 @@ def _each_rack(reading: Reading, nodes: Nodes, kind: Kind, *, details: bool, fai
                     "brokers": sorted(one.members & nodes.brokers),
                     "controllers": sorted(one.members & nodes.voters),
                     "have_majority": one.has_majority,
-                    **{effect.name.lower(): one.topics(effect) for effect in Effect},
+                    **{effect.name.lower(): one.topics[effect] for effect in Effect},
                 }
                 for one in every
             ],
@@ -515,7 +512,7 @@ def _each_rack(reading: Reading, nodes: Nodes, kind: Kind, *, details: bool, fai
             **_of_files(reading, nodes),
         }
 
-    loses = any(one.topics(Effect.LOSS) for one in every)
+    loses = any(one.topics[Effect.LOSS] for one in every)
     return CommandResult("\n".join(lines), content, VIOLATED if loses and fails else SAFE)
 
 
@@ -524,7 +521,7 @@ def _cells(one: OfRack, nodes: Nodes) -> tuple[str, ...]:
     says = {True: "yes", False: "no", None: "not known"}[one.has_majority]
     if one.has_majority is not None:
         says += f": {one.voters_left} of {len(nodes.voters)} left"
-    topics = (one.topics(effect) for effect in _COLUMNS)
+    topics = (one.topics[effect] for effect in _COLUMNS)
     return printable(one.rack), nodes.in_words(one.members), says, *(listed(names) or "none" for names in topics)
 
 

@@ -362,11 +362,9 @@ def _one_fault(case: Case, topic: Topic) -> Iterator[Search]:
         Topic.POWER: ("power_losses", "a broker loses power, and what it has not flushed"),
         Topic.DISK: ("disk_losses", "a broker comes back with an empty disk"),
     }[topic]
-    bounds = ONE_RECORD | {"crashes": 0, "elections": 2, fault: 1}
+    bounds = ONE_RECORD | {"crashes": 0, "bounces": 0, "elections": 2, fault: 1}
     if topic is Topic.POWER:
         bounds |= _flushed(case, 1)
-    if _controller(case) is Family.WRITTEN:
-        bounds["bounces"] = 0
     for replicas in sizes(case):
         instance = _repaired_instance(case, replicas, bounds)
         yield with_replicas(search_of(says, instance, LOST, depth_of(replicas), is_permitted=True), case, replicas)
@@ -380,10 +378,9 @@ def _flushed(case: Case, failures: int) -> dict[str, int]:
 def _power_of_all(case: Case) -> Iterator[Search]:
     """Yield searches in which each broker can lose power once, so that all can be down together."""
     for replicas, least in fewest_copies(case):
-        bounds = ONE_RECORD | {"elections": 2, "crashes": 0, "power_losses": replicas} | _flushed(case, replicas)
-        if _controller(case) is Family.WRITTEN:
-            bounds["bounces"] = 0
-        else:
+        bounds = ONE_RECORD | {"elections": 2, "crashes": 0, "bounces": 0, "power_losses": replicas}
+        bounds |= _flushed(case, replicas)
+        if _controller(case) is not Family.WRITTEN:
             bounds["partition_changes"] = 2 * replicas + 1  # each broker leaves the ISR and returns, and one is elected
         instance = _repaired_instance(replace(case, min_insync_replicas=least), replicas, bounds)
         says = "all brokers lose power, and what they have not flushed"
@@ -450,12 +447,9 @@ def _bounds_of_resends(case: Case, controller: Family, replicas: int, resends: i
     the write: it leaves the ISR, perhaps also the ELR, and joins the ISR again."""
     values = {"records": 2, "log_size": 2, "max_in_flight_requests": case.max_in_flight_requests, "retries": resends}
     values |= {"elections": _elections(replicas), "crashes": int(controller is Family.KRAFT)}
-    if controller is Family.WRITTEN:
-        values["bounces"] = 0
-    else:
+    values |= {"bounces": 0, "fencings": 0}
+    if controller is not Family.WRITTEN:
         values["partition_changes"] = 3 if _needs_every_replica(case, replicas) else 1
-    if controller is Family.KRAFT:
-        values["fencings"] = 0
     says = "a request is sent again" if resends else "no request is sent again"
     if case.enable_idempotence:
         says = "two requests are sent again"
@@ -523,7 +517,7 @@ def _survival(case: Case, lost: int) -> Iterator[Search]:
 def _with_brokers_down(case: Case, down: int, in_sync: int, model: Model) -> Instance:
     """An instance that starts with `down` brokers down, and with one committed record on all replicas, of which the
     first `in_sync` are in sync."""
-    replicas, controller = case.replication_factor, _controller(case)
+    replicas = case.replication_factor
     bounds = {
         "records": 2,
         "log_size": 2,
@@ -533,11 +527,10 @@ def _with_brokers_down(case: Case, down: int, in_sync: int, model: Model) -> Ins
         "unclean_elections": int(case.unclean_election and down > 0),
         "bounces": 0,
         "crashes": 0,
+        "fencings": 0,
     }
-    if controller is not Family.WRITTEN:
+    if _controller(case) is not Family.WRITTEN:
         bounds |= {"partition_changes": replicas, "elections": replicas}
-    if controller is Family.KRAFT:
-        bounds["fencings"] = 0
     return _repaired_instance(case, replicas, bounds, model)
 
 
@@ -606,9 +599,8 @@ def _of_kafka(case: Case, failure: Failure, history: History, bounds: Bounds) ->
         if entries.get(name) and not is_used:
             entries[name], explored = 0, None  # without this mechanism the search ends soon
     if entries.get("enable_idempotence"):
-        numbering = dict(case.numbering)
         entries["max_in_flight_requests"] = case.max_in_flight_requests
-        entries |= {name: numbering[name] for name in ("remembered_batches",) if name in numbering}
+        entries |= {name: value for name, value in case.numbering if name == "remembered_batches"}
     is_permitted = history.verdict == "PERMITTED"
     flushed = {"flush_interval_messages": 0} if loses_data(failure) else {}
     if flushed and case.flushes_every_message:
