@@ -594,13 +594,8 @@ def _obstacle(partition: Partition, rules: Rules) -> str:
 
 def asked(options: ClusterOptions) -> list[str]:
     """Return the given options that ask what happens if brokers fail or restart, not whether the settings are safe."""
-    given = {
-        "--lose": options.lose,
-        "--lose-power": options.lose_power,
-        "--restart-all": options.restart_all,
-        "--roll": options.roll,
-    }
-    return [option for option, value in given.items() if value]
+    names = ("lose", "lose_power", "restart_all", "roll")
+    return [f"--{name.replace('_', '-')}" for name in names if getattr(options, name)]
 
 
 def foretell(reading: Reading, options: ClusterOptions, *, details: bool, strict: bool) -> CommandResult:

@@ -320,12 +320,10 @@ def _mechanisms(controller: Family, case: Case, replicas: int) -> Iterator[_Boun
     and_moves = ", leadership moves" * moves
     if controller is Family.WRITTEN:
         budgets = ONE_RECORD | {"elections": 2, "crashes": 1, "bounces": 1}
-        unclean = budgets | {"crashes": 2, "bounces": 0, "elections": 3, "unclean_elections": 1}
         says = "a broker crashes, one restarts quickly, sessions expire"
         every: list[_Bounds] = [(says + and_moves, budgets | {"preferred_elections": moves}, None)]
     elif controller is Family.ASKED:
         budgets = ONE_RECORD | {"elections": 2, "partition_changes": 3, "crashes": 1}
-        unclean = budgets | {"crashes": 2, "elections": 3, "unclean_elections": 1}
         every = [("a broker crashes, sessions expire", budgets, None)]
         if moves:
             alone = budgets | {"crashes": 0, "elections": 3, "preferred_elections": 1}
@@ -334,7 +332,6 @@ def _mechanisms(controller: Family, case: Case, replicas: int) -> Iterator[_Boun
             every.append(("a broker crashes, sessions expire, leadership moves", together, TOGETHER))
     else:
         budgets = ONE_RECORD | {"elections": _elections(replicas), "partition_changes": 3, "crashes": 1, "fencings": 0}
-        unclean = budgets | {"crashes": 2, "elections": 3, "unclean_elections": 1}
         living = {"crashes": 0, "fencings": 1, "preferred_elections": moves, "elections": 2, "partition_changes": 2}
         together = budgets | {"fencings": 1, "preferred_elections": moves, "elections": 2}
         every = [
@@ -343,6 +340,7 @@ def _mechanisms(controller: Family, case: Case, replicas: int) -> Iterator[_Boun
             (f"a broker crashes, a session expires{and_moves}", together, TOGETHER),
         ]
     if case.unclean_election and case.acks == "all":  # with fewer acks, a crash is enough
+        unclean = budgets | {"crashes": 2, "bounces": 0, "elections": 3, "unclean_elections": 1}
         # A record that every replica had to have is hardly lost, and the search does not end soon.
         depth = None if case.min_insync_replicas < replicas else TOGETHER
         yield "brokers crash, an unclean election", unclean, depth

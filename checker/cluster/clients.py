@@ -107,7 +107,7 @@ def read_producer(settings: Settings, versions: Versions) -> Producer:
         numbering=_numbering(versions.release),
         understood=tuple(understood),
         library=rules.library,
-        shown_by=settings.library_shown_by(Role.PRODUCER),
+        shown_by=settings.library(Role.PRODUCER)[1],
     )
 
 
@@ -199,8 +199,7 @@ class _Rules(RoleSettings):
         explicit, identified = self.given(IDEMPOTENCE), self.given(TRANSACTIONAL_ID)
         library, usual = self.library, self.default(IDEMPOTENCE)
         on, no_transactions = library.spelled(IDEMPOTENCE, "true"), f"leave {self.named(TRANSACTIONAL_ID)} out"
-        must_be_given = library in (ClientLibrary.CONNECT, ClientLibrary.SARAMA)
-        is_off = not explicit.value if explicit else must_be_given
+        is_off = not explicit.value if explicit else library in (ClientLibrary.CONNECT, ClientLibrary.SARAMA)
         if identified and is_off and library is not ClientLibrary.AIOKAFKA:
             because = f"{identified.spelled} ({identified.source}) needs {on}"
             raise self._refusal(explicit or identified, because, f"write {on}, or {no_transactions}")

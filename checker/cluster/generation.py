@@ -6,12 +6,12 @@ its own.
 A release without a patch number means its first patch: 2.0 is 2.0.0. A KRaft release (3.3 to 4.5) that changed
 replication has its own generation; any other has the generation of the last release before it that changed replication.
 Some behaviour depends on more than the release: on a repair in several branches, on metadata.version, or on a feature.
-Each such behaviour is an entry of _RULES.
+With KRaft, each such behaviour is an entry of _RULES.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -44,48 +44,35 @@ only there does fencing a producer raise its epoch twice (KAFKA-19367)."""
 
 @dataclass(frozen=True)
 class _Rule:
-    """A rule of the replication protocol that a cluster may have or lack whatever its generation."""
+    """A rule of the replication protocol in which a cluster can differ from its generation."""
 
     switch: str
     values: tuple[str, str]
     """The values of the switch without and with the rule."""
     first_generation: str
     """The first generation that has the rule."""
-    is_kept: Callable[[Version, Version, bool], bool]
-    """Whether a cluster has the rule: by its release, its metadata.version, and whether it has ELR."""
     feature: str = ""
     """The rule in words, with what turns it on, if an upgrade of the binaries alone does not; else empty."""
 
 
 _RULES = (
-    # A fetch carries the broker's epoch (KIP-903).
     _Rule(
         "BROKER_STATE_CHECK",
         ("FENCED", "BROKER_EPOCH"),
         "3.5",
-        lambda _, metadata, __: metadata.has("3.5-IV1"),
         "a fetch carries the broker's epoch (KIP-903): needs metadata.version 3.5-IV1",
     ),
-    # A smaller ISR begins no new leader epoch (KAFKA-15021).
     _Rule(
         "EPOCH_BUMP_ON_SHRINK",
         ("on", "off"),
         "3.7",
-        lambda _, metadata, __: metadata.has("3.6-IV0"),
         "a smaller ISR begins no new leader epoch (KAFKA-15021): needs metadata.version 3.6-IV0",
     ),
-    _Rule(
-        "RESPONSE_EPOCH_MATCHED",
-        ("off", "on"),
-        "4.0",
-        lambda release, _, __: release.has_repair(RESPONSE_EPOCH_MATCHED_SINCE),
-    ),
-    # Off after an upgrade of metadata.version alone; in 4.0 on only if somebody has turned it on.
+    _Rule("RESPONSE_EPOCH_MATCHED", ("off", "on"), "4.0"),
     _Rule(
         "ELR",
         ("off", "on"),
         "4.1",
-        lambda _, __, has_elr: has_elr,
         f"eligible leader replicas (KIP-966): need metadata.version {FIRST_ELR} and {ELR_VERSION[1]}=1, which"
         " kafka-features upgrade --release-version raises together",
     ),
@@ -263,19 +250,24 @@ def _is_kraft_preview(versions: Versions) -> bool:
 
 
 def _with_kraft(versions: Versions, *, has_elr: bool) -> _Reading:
-    release = versions.release
+    release, metadata = versions.release, versions.protocol.value
     why = None
     if _is_newer_than_modelled(versions):
         why = f"the replication protocol of Kafka {release} is not modelled yet; {UNRELEASED} is the newest that is"
     elif _is_kraft_preview(versions):
         why = f"KRaft was a preview in Kafka {release}; {OLDEST_KRAFT} is the oldest KRaft that is modelled"
     protocol = next((generation for generation in _GENERATIONS if release.has(generation)), OLDEST_KRAFT)
+    has_rule = {
+        "BROKER_STATE_CHECK": metadata.has("3.5-IV1"),
+        "EPOCH_BUMP_ON_SHRINK": metadata.has("3.6-IV0"),
+        "RESPONSE_EPOCH_MATCHED": release.has_repair(RESPONSE_EPOCH_MATCHED_SINCE),
+        "ELR": has_elr,
+    }
     switches = {}
     for rule in _RULES:
-        is_kept = rule.is_kept(release, versions.protocol.value, has_elr)
         is_of_generation = _GENERATIONS.index(protocol) <= _GENERATIONS.index(rule.first_generation)
-        if is_kept != is_of_generation:
-            switches[rule.switch] = rule.values[is_kept]
+        if has_rule[rule.switch] != is_of_generation:
+            switches[rule.switch] = rule.values[has_rule[rule.switch]]
     return protocol, switches, why
 
 
