@@ -247,7 +247,7 @@ def _searches(case: Case, question: Question) -> list[Search]:
         case Topic.POWER_OF_ALL:
             return list(_power_of_all(case))
         case Topic.DUPLICATES | Topic.ORDER:
-            return _resends(case, question.topic)
+            return list(_resends(case, question.topic))
         case Topic.TRANSACTIONS:
             bounds = {"partitions": 2, "transactions": 2, "producers": 2, "failovers": 0}
             says = "two transactions on two partitions, of two instances of the producer"
@@ -417,7 +417,7 @@ def with_power(search: Search) -> Search | None:
 # -------------------------------------------------------------------------------------------------------------- resends
 
 
-def _resends(case: Case, topic: Topic) -> list[Search]:
+def _resends(case: Case, topic: Topic) -> Iterator[Search]:
     prop = NO_DUPLICATES if topic is Topic.DUPLICATES else IN_ORDER
     is_alone = case.replication_factor == 1 and case.min_insync_replicas <= 1
     if is_alone and case.acks == "all" and not case.enable_idempotence:
@@ -426,7 +426,6 @@ def _resends(case: Case, topic: Topic) -> list[Search]:
     resends = int(case.retries and case.acks != "0")
     can_be_overtaken = resends and case.max_in_flight_requests > 1
     is_permitted = not case.enable_idempotence and bool(resends if topic is Topic.DUPLICATES else can_be_overtaken)
-    searches = []
     # A history that the settings permit is short enough to be found with all replicas of the case.
     for replicas in sizes(case, least=SEARCHED_WHOLE if is_permitted else 2):
         says, bounds = _bounds_of_resends(case, _controller(case), replicas, resends)
@@ -434,8 +433,7 @@ def _resends(case: Case, topic: Topic) -> list[Search]:
         is_long = case.enable_idempotence or _needs_every_replica(case, replicas)
         bound = _DEPTH_OF_RESENDS if replicas >= SEARCHED_WHOLE and is_long else None
         search = search_of(says, instance, prop, depth_of(replicas, bound), is_permitted=is_permitted)
-        searches.append(with_replicas(search, case, replicas))
-    return searches
+        yield with_replicas(search, case, replicas)
 
 
 def _bounds_of_resends(case: Case, controller: Family, replicas: int, resends: int) -> tuple[str, dict[str, int]]:
@@ -583,7 +581,7 @@ def bounds_for(failure: Failure, protocol: str) -> list[Bounds]:
     return [bound for bound in alike if order.index(bound.protocol) in chosen]
 
 
-def _of_kafka(case: Case, failure: Failure, history: History, bounds: Bounds) -> list[Search]:
+def _of_kafka(case: Case, failure: Failure, history: History, bounds: Bounds) -> Iterator[Search]:
     model, _ = registry.load(history.model)
     switches = isolated(case, failure)
     entries = numbers(model, {name: text for name, text in pairs(bounds.configuration).items() if not name.isupper()})
@@ -609,7 +607,6 @@ def _of_kafka(case: Case, failure: Failure, history: History, bounds: Bounds) ->
     # Partition changes are spent by what the controller writes down, not by the events themselves.
     budget_names = [name for name, entry in model.entries.items() if entry.is_budget and name != "partition_changes"]
     unused = tuple(name for name in budget_names if name not in used)
-    searches = []
     for replicas in sizes(case, least):
         own = {name: value for name, value in (settings_of(case, replicas) | flushed).items() if name in model.entries}
         if entries.get("start_isr", 0) >= 1 << replicas:
@@ -620,8 +617,7 @@ def _of_kafka(case: Case, failure: Failure, history: History, bounds: Bounds) ->
         search = search_of(
             budgets(instance), instance, history.property_name, depth, is_permitted=is_permitted, unused=unused
         )
-        searches.append(with_replicas(search, case, replicas))
-    return searches
+        yield with_replicas(search, case, replicas)
 
 
 def budgets(instance: Instance) -> str:

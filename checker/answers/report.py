@@ -183,7 +183,7 @@ SETTINGS = ("min.insync.replicas", "acks")
 def answer_lines(answer: Answer, now: Now, remarks: Sequence[str] = (), *, details: bool) -> list[str]:
     """Return the whole text of an answer; `remarks` say what is missing in the files."""
     before = [*(("Now", line) for line in now.lines()), *(("Files", line) for line in remarks), *_first_rows(answer)]
-    defects, after = _defect_rows(answer, details=details), list(_beside_rows(answer))
+    defects, after = list(_defect_rows(answer, details=details)), list(_beside_rows(answer))
     room = MOST_LINES + len(answer.cluster.assumed) - len(before) - len(after)
     if not details and len(defects) > room:
         # A line for each: its title, and what avoids it.
@@ -278,20 +278,18 @@ def _more_defects(answer: Answer, tried: Tried) -> list[str]:
     return [failure.number for failure in new if loses_acknowledged(failure) and not loses_data(failure)]
 
 
-def _defect_rows(answer: Answer, *, details: bool) -> list[tuple[str, str]]:
-    """Return lines on each defect: its title, the events it takes, what avoids it, and with `details` the advice."""
-    rows: list[tuple[str, str]] = []
+def _defect_rows(answer: Answer, *, details: bool) -> Iterator[tuple[str, str]]:
+    """Yield lines on each defect: its title, the events it takes, what avoids it, and with `details` the advice."""
     for exposure in answer.exposed:
-        rows.append(("Defect", f"{exposure.failure.number} {exposure.failure.title}"))
+        yield "Defect", f"{exposure.failure.number} {exposure.failure.title}"
         if exposure.finding.history is not None:
-            rows.append(("", f"takes {_needs(exposure.finding.history)}"))
+            yield "", f"takes {_needs(exposure.finding.history)}"
         avoid = _avoid(exposure, answer)
-        rows.append(("", avoid))
+        yield "", avoid
         if details and exposure.failure.known_as:
-            rows.append(("", f"known as {', '.join(exposure.failure.known_as)}"))
+            yield "", f"known as {', '.join(exposure.failure.known_as)}"
         if details and avoid != exposure.failure.advice:
-            rows.append(("", f"advice: {exposure.failure.advice}"))
-    return rows
+            yield "", f"advice: {exposure.failure.advice}"
 
 
 def _avoid(exposure: Exposure, answer: Answer) -> str:

@@ -46,8 +46,6 @@ IDEMPOTENCE = "enable.idempotence"
 TRANSACTIONAL_ID = "transactional.id"
 DELIVERY_TIMEOUT = "delivery.timeout.ms"
 
-_DEFAULT_GIVES_WAY_SINCE = ("3.0.1", "3.1.1", "3.2")
-
 
 @dataclass(frozen=True)
 class Producer:
@@ -184,7 +182,7 @@ class _Rules(RoleSettings):
     @property
     def gives_way(self) -> bool:
         """Whether idempotence is on by default, and a conflicting setting disables it."""
-        is_repaired = not self.library.has_java_clients or self.release.has_repair(_DEFAULT_GIVES_WAY_SINCE)
+        is_repaired = not self.library.has_java_clients or self.release.has_repair(("3.0.1", "3.1.1", "3.2"))
         return is_repaired and self.knows(IDEMPOTENCE) and bool(self.default(IDEMPOTENCE).value)
 
     def derived(self, key: str, needed: Any, wants: GivenSetting | None) -> Setting[Any]:

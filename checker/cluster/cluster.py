@@ -191,7 +191,7 @@ def _cluster(
     consumer = read_consumer(settings, before)
     transactions = read_transactions(settings, versions) if producer.has_transactions else None
     flush = settings.first(_FLUSH)
-    flushes = [flush] if flush is not None and flush.text == EVERY_MESSAGE else []
+    flushes = [flush] if flush is not None and flush.text == "1" else []
     record_format, ignored_formats = format_keys(settings, versions)
     reasons = {**ignored_formats, **versions.ignored}
     decisive = [*_DECISIVE, record_format, *([_FLUSH] if flushes else [])]
@@ -300,8 +300,7 @@ _REBALANCE = _Rule(
     }.__getitem__,
 )
 _FLUSH: Keys = ((Role.TOPIC, "flush.messages"), (Role.BROKER, "log.flush.interval.messages"))
-EVERY_MESSAGE = "1"
-"""The value of _FLUSH with which a record is on disk before it counts; greater values promise nothing."""
+"""The keys with whose value 1 a record is on disk before it counts; greater values promise nothing."""
 
 _DECISIVE: Sequence[Keys] = (
     _REBALANCE.keys,

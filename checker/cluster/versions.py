@@ -32,7 +32,6 @@ KAFKA_VERSION, METADATA_VERSION_GIVEN = "--kafka-version", "--metadata-version"
 LAST_BEFORE_ELR = "3.7"
 """The last release whose brokers do not answer requests for eligible leader replicas."""
 FIRST_WITH_KRAFT, FIRST_PRODUCTION_KRAFT, FIRST_WITHOUT_ZOOKEEPER = "2.8", "3.3", "4.0"
-_FIRST_WITH_MIGRATION = "3.4"
 OLDEST_METADATA_OF_4_0 = "3.3-IV3"
 
 INTER_BROKER_PROTOCOL = (Role.BROKER, "inter.broker.protocol.version")
@@ -48,9 +47,6 @@ ASSUMED = "assumed: "
 
 _ONLY_MODE = "the only mode"
 """The beginning of the source of a mode that the release determines."""
-
-_FIRST_WHERE_METADATA_MATTERS = "3.5"
-"""The first release whose replication depends on metadata.version."""
 
 # The keys that ended with ZooKeeper: 4.0 does not know them.
 _ENDED = (_ZOOKEEPER, _MIGRATION, INTER_BROKER_PROTOCOL)
@@ -187,7 +183,7 @@ def read_versions(
         counts or binaries,
         mode,
         is_given=option is not None or agreed is not None,
-        decisive=tuple(_decisive(settings, binaries.value, has_kraft=has_kraft)),
+        decisive=_decisive(settings, binaries.value, has_kraft=has_kraft),
         migration=migration,
         assumed=(
             *_in_words(settings, option, agreed, counts, binaries, mode, is_mode_shown=is_mode_shown),
@@ -221,7 +217,7 @@ def _in_words(
         parts.append(f"{'KRaft controllers' if has_kraft else 'ZooKeeper'}{why}")
         other = "zookeeper.connect in a broker's file if it uses ZooKeeper"
         cures.append(other if has_kraft else "process.roles in a broker's file if it uses KRaft")
-    if counts is None and has_kraft and binaries.value.has(_FIRST_WHERE_METADATA_MATTERS):
+    if counts is None and has_kraft and binaries.value.has("3.5"):  # since then replication depends on metadata.version
         parts.append(f"the metadata.version of {binaries.value}")
         cures.append(METADATA_VERSION_GIVEN)
     elif counts is None and not has_kraft and not settings.has_members(Role.BROKER):
@@ -255,12 +251,15 @@ def _metadata(settings: Settings, text: str | None) -> Setting[Version] | None:
     return option or in_file
 
 
-def _decisive(settings: Settings, release: Version, *, has_kraft: bool) -> Iterator[GivenSetting]:
-    """Yield the given settings that show the mode or a version; zookeeper.connect shows the mode only since 2.8."""
+def _decisive(settings: Settings, release: Version, *, has_kraft: bool) -> Sequence[GivenSetting]:
+    """Return the given settings that show the mode or a version; zookeeper.connect shows the mode only since 2.8."""
     with_zookeeper = [INTER_BROKER_PROTOCOL, *([_ZOOKEEPER] if release.has(FIRST_WITH_KRAFT) else [])]
-    for key in _KRAFT if has_kraft else with_zookeeper:
-        if (given := settings.get(*key)) and given.text:
-            yield given
+    return _given(settings, _KRAFT if has_kraft else with_zookeeper)
+
+
+def _given(settings: Settings, keys: Sequence[tuple[Role, str]]) -> Sequence[GivenSetting]:
+    """Return the settings in effect for these keys, if they are given and not empty."""
+    return [given for key in keys if (given := settings.get(*key)) and given.text]
 
 
 # --- ZooKeeper or KRaft -----------------------------------------------------------------------------------------------
@@ -270,8 +269,7 @@ def _mode_shown(
     settings: Settings, metadata: Setting[Version] | None, evidence: Sequence[Evidence]
 ) -> Setting[Mode] | None:
     """Return the mode that settings or outputs show; None if they show none. Raises PropertiesError for two modes."""
-    keys = [given for key in _KRAFT if (given := settings.get(*key)) and given.text]
-    signs = [f"{given.spelled} in {given.source}" for given in keys]
+    signs = [f"{given.spelled} in {given.source}" for given in _given(settings, _KRAFT)]
     signs += [METADATA_VERSION_GIVEN] if metadata and metadata.source == METADATA_VERSION_GIVEN else []
     signs += [f"{output.tool} {output.shown}" for output in evidence if output.mode is Mode.KRAFT]
     zookeeper = settings.get(*_ZOOKEEPER)
@@ -338,10 +336,10 @@ def _usual_mode(release: Version, inter_broker: Setting[Version] | None, evidenc
 
 
 def _migration(settings: Settings, binaries: Setting[Version]) -> GivenSetting | None:
-    """Return the setting that makes the brokers migrate to KRaft; None if it is not given. Raises PropertiesError if it
-    is given for Kafka 4.0 or newer, which has no ZooKeeper."""
+    """Return the setting that makes the brokers migrate to KRaft (since 3.4); None if it is not given. Raises
+    PropertiesError if it is given for Kafka 4.0 or newer, which has no ZooKeeper."""
     given = settings.get(*_MIGRATION)
-    if given is None or given.text.lower() != "true" or not binaries.value.has(_FIRST_WITH_MIGRATION):
+    if given is None or given.text.lower() != "true" or not binaries.value.has("3.4"):
         return None
     if binaries.value.has(FIRST_WITHOUT_ZOOKEEPER):
         raise PropertiesError(
@@ -366,9 +364,9 @@ def _assumed(
     newest, why = version_of_binaries(NEWEST_RELEASE), "the newest release"
     if mode and mode.value is Mode.ZOOKEEPER:
         newest, why = version_of_binaries(LAST_WITH_ZOOKEEPER), "the last release with ZooKeeper"
-    elif ended := next((given for key in _ENDED if (given := settings.get(*key)) and given.text), None):
+    elif ended := _given(settings, _ENDED):
         newest = version_of_binaries(LAST_WITH_ZOOKEEPER)
-        why = f"the last release that knows {ended.key} ({ended.source})"
+        why = f"the last release that knows {ended[0].key} ({ended[0].source})"
     for output in evidence:
         until = LAST_BEFORE_ELR if output.needs_zookeeper_since and is_kraft else output.until
         if until and newest.is_newer_than(version_of_binaries(until)):
