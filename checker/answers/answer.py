@@ -31,7 +31,7 @@ def case_of(cluster: Cluster) -> Case:
     """Return the `Case` of a cluster, with the nearest modelled generation if the cluster's protocol has no model."""
     generation, producer, replicas = cluster.generation, cluster.producer, cluster.replication_factor.value
     case = Case(generation.protocol, tuple(sorted(generation.switches.items())))
-    transactions: dict[str, str] = {}
+    transactions: Mapping[str, str] = {}
     if cluster.transactions is not None and cluster.transactions.why_unsearched is None and case.has_record_epochs:
         transactions = cluster.transactions.entries
     return replace(

@@ -304,7 +304,7 @@ def _why(forecast: Forecast) -> str:
             reasons.append(f"nobody else surely has the records of {_named(gone)}")
         case Cause.PERHAPS_UNCLEAN:
             eligible = f"eligible leader replica{'s' * (len(after.elr - after.gone) != 1)}"
-            reasons.append(f"{eligible} {_ids(after.elr - after.gone)} may lead only after a shutdown in order")
+            reasons.append(f"{eligible} {_ids(after.elr - after.gone)} may lead only after a clean shutdown")
         case Cause.UNCLEAN:
             reasons.append("a replica that was not in sync is elected (unclean.leader.election.enable=true)")
         case Cause.UNFLUSHED:
@@ -378,7 +378,7 @@ def _rows(reading: Reading, nodes: Nodes | None = None) -> Iterator[tuple[str, s
     yield from (("Files", remark) for remark in _remarks(reading))
     if nodes is not None and (unknown := (nodes.brokers | nodes.voters) - nodes.racks.keys()):
         not_known = f"the rack of {nodes.in_words(unknown)} is not known"
-        yield "Racks", f"{not_known}: not counted as in a rack (--rack NAME=ID,ID)"
+        yield "Racks", f"{not_known}: counted in no rack (--rack NAME=ID,ID)"
     if len(reading.clusters) <= MOST_LISTED:
         yield from (("For", subject(cluster)) for cluster in reading.clusters)
     else:
@@ -576,7 +576,7 @@ def _needs_all(partition: Partition, rules: Rules) -> bool:
 
 
 def _obstacle(partition: Partition, rules: Rules) -> str:
-    """Return why a partition stands in the way of a member of its ISR that shall restart, and what has to change."""
+    """Return why a partition forbids a member of its ISR to restart now, and what has to change."""
     isr, minimum = partition.isr, rules.min_insync_replicas
     given = max(rules.given_minimum, minimum)
     counts = f" (counts as {minimum})" if given > minimum else ""

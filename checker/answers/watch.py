@@ -45,7 +45,7 @@ class Risk:
     under_min_isr: int = 0
     """Writes with acks=all are refused."""
     at_min_isr: int = 0
-    """One more lost replica, and writes with acks=all are refused; or there is no leader, if the ISR has one member."""
+    """If one more replica is lost, writes with acks=all are refused; if the ISR has one member, nobody leads then."""
     under_replicated: int = 0
     """Not every replica is in sync, but more than min.insync.replicas asks for."""
 

@@ -12,7 +12,7 @@ Out: the `Standing` after the event, and whether an acknowledged record can be l
    can be elected (PartitionChangeBuilder.build).
 4. With ELR (KIP-966) the ISR can become empty. While the ISR is smaller than min.insync.replicas, brokers that leave it
    join the ELR, and brokers of the ELR can be elected once the ISR is empty. If the ISR is large enough, the ELR
-   becomes empty (maybePopulateTargetElr). A broker that comes back after an unclean end leaves ISR and ELR
+   becomes empty (maybePopulateTargetElr). A broker that comes back after an unclean shutdown leaves ISR and ELR
    (handleUncleanBrokerShutdown); the last known leader is elected if both are empty (canElectLastKnownLeader).
    Brokers that a reassignment removed from the replicas can stay in the ELR (maybePopulateTargetElr does not intersect
    it with the replicas): they cannot lead, and keep the last known leader from being elected.
@@ -67,13 +67,13 @@ class Cause(Enum):
     ONLY_LEADER = auto()
     """The leader goes, and without acks=all nobody else needs to have a record (rule 8)."""
     NOBODY_LEFT = auto()
-    """All brokers go for good that surely have the record (rule 7)."""
+    """All brokers that surely have the record go for good (rule 7)."""
     PERHAPS_UNCLEAN = auto()
-    """The record is left only on brokers of the ELR, which are not eligible after an unclean end (rule 4)."""
+    """The record is left only on brokers of the ELR, which are not eligible after an unclean shutdown (rule 4)."""
     UNCLEAN = auto()
-    """A replica is elected that need not have the record (rule 5)."""
+    """A replica that need not have the record is elected (rule 5)."""
     UNFLUSHED = auto()
-    """All brokers lose power that surely have the record (rule 9)."""
+    """All brokers that surely have the record lose power (rule 9)."""
     UNNOTICED = auto()
     """The leader loses power, and leads again before a controller has noticed that (rule 10)."""
     BLOCKED = auto()
@@ -111,7 +111,7 @@ class Rules:
 
 @dataclass(frozen=True)
 class Event:
-    """Brokers to which the same happens at once."""
+    """The same thing happens to several brokers at once."""
 
     brokers: Brokers
     kind: Kind = Kind.LOST
@@ -152,7 +152,7 @@ class Standing:
         return NOBODY if self.leader is not None else ((self.isr | self.elr) or last_known) - self.gone
 
     def effects(self, rules: Rules) -> frozenset[Effect]:
-        """What is the matter with the partition (rules 6, 7 and 10)."""
+        """Return the effects that the partition suffers (rules 6, 7 and 10)."""
         has_leader = self.leader is not None
         has_enough = not rules.acks_all or (len(self.isr) >= rules.min_insync_replicas and not self.unremoved)
         holds = {
@@ -210,7 +210,7 @@ def after(standing: Standing, event: Event, rules: Rules) -> Standing:
 
 
 def _unnoticed(standing: Standing, event: Event, rules: Rules) -> Standing:
-    """Return the partition after an event that leaves the controllers no majority, or that comes later (rule 10)."""
+    """Return the partition after an event that ends the majority of the controllers, or that comes later (rule 10)."""
     recorded = standing.recorded or standing
     going = (standing.gone - recorded.gone) | (event.brokers & frozenset(standing.replicas))
     once_noticed = after(recorded, Event(going, event.kind), rules)
@@ -227,7 +227,7 @@ def _unnoticed(standing: Standing, event: Event, rules: Rules) -> Standing:
 
 
 def _cause_of_whole_isr(standing: Standing, event: Event, eligible: Brokers, rules: Rules) -> Cause | None:
-    """Why a record can be lost if all members of the ISR go, and nobody is elected until a broker comes back.
+    """Return why a record can be lost if all members of the ISR go, and nobody is elected until a broker comes back.
     `eligible` are the brokers of the ELR that are not gone."""
     if event.kind is Kind.LOST:
         return Cause.PERHAPS_UNCLEAN if eligible else Cause.NOBODY_LEFT
@@ -241,15 +241,15 @@ def _cause_of_whole_isr(standing: Standing, event: Event, eligible: Brokers, rul
 
 
 def _cause_without_leader(standing: Standing, gone: Brokers, rules: Rules) -> Cause | None:
-    """Why a record can be lost if further brokers go for good while nobody leads."""
+    """Return why a record can be lost if further brokers go for good while nobody leads."""
     # A last known leader that strangers block has the records, too: it can be elected by hand.
     holders = standing.awaited or standing.last_known - standing.gone
     if not holders:
         return None
     if not holders - gone:
         return Cause.NOBODY_LEFT
-    # Brokers that come back after an unclean end leave the ELR, and the others in it keep the last known leader from
-    # being elected; without them, the last known leader is needed (rule 4).
+    # Brokers that come back after an unclean shutdown leave the ELR, and the others in it keep the last known leader
+    # from being elected; without them, the last known leader is needed (rule 4).
     needed = standing.awaited | standing.last_known
     return Cause.PERHAPS_UNCLEAN if rules.has_elr and needed & (gone - standing.gone) else None
 
@@ -287,9 +287,9 @@ class RollingRestart:
     """In which order brokers may restart, one at a time."""
 
     order: Sequence[int]
-    """The brokers that may restart, now or after those before them."""
+    """The brokers that may restart now, or once the brokers before them have restarted."""
     not_now: Mapping[int, Sequence[int]]
-    """The brokers that may not restart now, each with the partitions (by their places) that are in the way."""
+    """The brokers that may not restart now, each with the partitions that forbid it, by their places in the input."""
 
 
 def rolling_restart(

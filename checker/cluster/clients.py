@@ -433,8 +433,8 @@ _FIRST_WITH_TV2 = "4.0"
 class Transactions:
     """The configuration with which the model `transactions` is searched for a cluster, and the settings behind it."""
 
-    protocol: str
-    values: Mapping[str, int]
+    entries: Mapping[str, str]
+    """The model's configuration entries by name, as text; among them the generation, as `protocol`."""
     why_unsearched: str | None
     """The reason why no generation of the model fits the cluster, or None."""
     why_none_begins: str | None
@@ -448,11 +448,6 @@ class Transactions:
     only_copy: str = ""
     """The setting that lets a record of the coordinators' log have only one copy; empty if no setting does."""
 
-    @property
-    def entries(self) -> dict[str, str]:
-        """The model's configuration entries by name, as text: the generation as `protocol`, and those in `values`."""
-        return {"protocol": self.protocol} | {name: Verification(value).name for name, value in self.values.items()}
-
 
 def read_transactions(settings: Settings, versions: Versions) -> Transactions:
     """Return the configuration for the model `transactions`. Raises PropertiesError if Kafka refuses a setting."""
@@ -462,13 +457,12 @@ def read_transactions(settings: Settings, versions: Versions) -> Transactions:
     understood = [*timeouts, *log]
     level, verifies = _transaction_version(brokers, versions), brokers.setting(VERIFICATION)
     has_tv2 = has_new_epochs(level.value)
-    protocol = transactions_generation(release, level.value)
-    values, why = {}, None
+    entries, why = {"protocol": transactions_generation(release, level.value)}, None
     if release.has("3.6"):
         if not verifies.value and has_tv2:
             why = f"{VERIFICATION}=false beside {TRANSACTION_VERSION}=2 is not modelled"
         elif not verifies.value:
-            values["TXN_VERIFY"] = int(Verification.OFF)
+            entries["TXN_VERIFY"] = Verification.OFF.name
         asks = "leaders ask the coordinator before the first append of a transaction"
         understood.append(verifies.means(asks if verifies.value else "leaders append without asking the coordinator"))
     assumed = ""
@@ -479,7 +473,7 @@ def read_transactions(settings: Settings, versions: Versions) -> Transactions:
     keys = ((producers, TIMEOUT), *((brokers, key) for key in _OF_BROKERS))
     decisive = tuple(given for role, key in keys if (given := role.given(key)))
     only_copy = next((f"{key}=1" for key in (LOG_REPLICAS, LOG_MIN_ISR) if brokers.setting(key).value == 1), "")
-    return Transactions(protocol, values, why, why_none_begins, decisive, tuple(understood), assumed, only_copy)
+    return Transactions(entries, why, why_none_begins, decisive, tuple(understood), assumed, only_copy)
 
 
 def _assumed(level: Setting[int], *, has_tv2: bool, is_given: bool) -> str:

@@ -450,7 +450,8 @@ def _assumptions(
         yield least.assumed
     values = [f"{setting.key}={setting.text}" for setting in of_brokers]
     if settings.brokers_alone and not settings.controllers:
-        yield f"controllers with {' and '.join(values)}, on which they act, and not brokers; give a controller's file"
+        act = "controllers act on these settings, and brokers do not"
+        yield f"controllers with {' and '.join(values)} ({act}); give a controller's file"
     is_unclean = "unclean.leader.election.enable=true" in values
     if is_unclean and versions.has_kraft and not versions.release.has("3.9"):
         yield _BY_HAND

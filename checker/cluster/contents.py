@@ -195,7 +195,7 @@ class Described:
     eligible_replicas: str | None = None
     """The place of a line whose Elr or LastKnownElr names brokers, or None."""
     remarks: tuple[str, ...] = ()
-    """What is missing in the output."""
+    """What is missing in the input, and what the readers left out of it."""
     racks: Mapping[int, str] = field(default_factory=dict)
     """The rack of each broker whose rack is known, by broker id."""
     release: Setting[Version] | None = None
