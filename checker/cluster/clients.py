@@ -425,7 +425,7 @@ LOG_REPLICAS = "transaction.state.log.replication.factor"
 LOG_MIN_ISR = "transaction.state.log.min.isr"
 VERIFICATION = "transaction.partition.verification.enable"
 TRANSACTION_VERSION = "transaction.version"
-_OF_BROKERS = (MOST_TIMEOUT, LOG_REPLICAS, LOG_MIN_ISR, VERIFICATION, TRANSACTION_VERSION)
+BROKERS_KEYS_OF_TRANSACTIONS = (MOST_TIMEOUT, LOG_REPLICAS, LOG_MIN_ISR, VERIFICATION, TRANSACTION_VERSION)
 _FIRST_WITH_TV2 = "4.0"
 
 
@@ -470,7 +470,7 @@ def read_transactions(settings: Settings, versions: Versions) -> Transactions:
         meaning = "every transaction ends with a new epoch" if has_tv2 else "transactions of a producer share an epoch"
         understood.append(level.means(meaning))
         assumed = _assumed(level, has_tv2=has_tv2, is_given=brokers.given(TRANSACTION_VERSION) is not None)
-    keys = ((producers, TIMEOUT), *((brokers, key) for key in _OF_BROKERS))
+    keys = ((producers, TIMEOUT), *((brokers, key) for key in BROKERS_KEYS_OF_TRANSACTIONS))
     decisive = tuple(given for role, key in keys if (given := role.given(key)))
     only_copy = next((f"{key}=1" for key in (LOG_REPLICAS, LOG_MIN_ISR) if brokers.setting(key).value == 1), "")
     return Transactions(entries, why, why_none_begins, decisive, tuple(understood), assumed, only_copy)
