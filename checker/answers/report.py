@@ -333,8 +333,8 @@ def _beside_rows(answer: Answer) -> Iterator[tuple[str, str]]:
     if finding is not None:
         breaks = description_of(finding.history).how if finding.history else f"{finding.property_name} can fail"
         # The known defects may need faults that the question does not have.
-        histories = [(exposure.failure, exposure.failure.history) for exposure in answer.exposed]
-        defects = [failure for failure, history in histories if history is not None and history.model == TRANSACTIONS]
+        failures = [exposure.failure for exposure in answer.exposed]
+        defects = [failure for failure in failures if failure.history and failure.history.model == TRANSACTIONS]
         but = f", but for known defects of this release: {_titled(defects)}" if defects else ""
         says = breaks if finding.fails else f"no promise breaks, {reach(finding)}{but}"
         yield "Transactions", says if finding.is_known else f"undecided: {why_open(finding)}"
@@ -574,10 +574,10 @@ def step_lines(history: History) -> list[str]:
 
 def _other_generation(answer: Answer) -> str:
     """Return the remark that some searches are in another generation than the cluster's; empty if none are."""
-    parts = [part for finding in answer.main_findings.values() for part in finding.parts]
-    protocols = {search.protocol for search, _ in parts if search.model == KAFKA}
-    is_own = protocols <= {answer.case.protocol}
-    return "" if is_own else " (all but the known defects: in a generation in which these are repaired)"
+    searches = [search for finding in answer.main_findings.values() for search, _ in finding.parts]
+    if all(search.protocol == answer.case.protocol for search in searches if search.model == KAFKA):
+        return ""
+    return " (all but the known defects: in a generation in which these are repaired)"
 
 
 def cells(finding: Finding) -> list[str]:

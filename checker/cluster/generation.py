@@ -143,15 +143,10 @@ def read_generation(
     """Return the generation, and the settings that determine it. `eligible_replicas` is the place in the `--describe`
     output that names eligible leader replicas, or None. Raises PropertiesError if settings contradict each other."""
     release = versions.release
-    taken_elr, has_elr, assumes_elr = "", False, False
+    elr = _elr(settings, versions, eligible_replicas) if versions.has_kraft else Setting(False, "")
+    assumes_elr = elr.value and not eligible_replicas and settings.get(*ELR_VERSION) is None
     if versions.has_kraft:
-        elr = _elr(settings, versions, eligible_replicas)
-        has_elr = elr.value
-        protocol, switches, why = _with_kraft(versions, has_elr=has_elr)
-        differs = ""
-        assumes_elr = has_elr and not eligible_replicas and settings.get(*ELR_VERSION) is None
-        if release.has(FIRST_ELR):
-            taken_elr = f", {'with' if elr.value else 'without'} eligible leader replicas ({elr.source})"
+        (protocol, switches, why), differs = _with_kraft(versions, has_elr=elr.value), ""
     else:
         (protocol, switches, why), differs = _with_zookeeper(versions)
     if versions.migration:
@@ -176,21 +171,24 @@ def read_generation(
         elif is_old and switches.get("TRUNC") != "HW":
             switches["TRUNC"] = "HW"
             why = why or _why_inexact(record_format, release)
-    taken = _taken(protocol, switches, versions) + taken_elr
-    return Generation(protocol, switches, why, taken, has_elr, assumes_elr), understood
+    taken = _taken(protocol, switches, versions, elr)
+    return Generation(protocol, switches, why, taken, elr.value, assumes_elr), understood
 
 
-def _taken(protocol: str, switches: Mapping[str, str], versions: Versions) -> str:
-    marked = ""
+def _taken(protocol: str, switches: Mapping[str, str], versions: Versions, elr: Setting[bool]) -> str:
+    """Return which generation is taken, and why, in one line."""
+    marked = of_elr = ""
     if _is_newer_than_modelled(versions):
         marked = ", the newest one modelled,"
     elif _is_kraft_preview(versions):
         marked = ", the oldest KRaft modelled,"
+    if versions.has_kraft and versions.release.has(FIRST_ELR):
+        of_elr = f", {'with' if elr.value else 'without'} eligible leader replicas ({elr.source})"
     differs = ", ".join(f"{name}={value}" for name, value in switches.items())
     return (
         f"Generation {protocol}{marked} is taken{f' with {differs}' if differs else ''}: "
         f"Kafka {versions.release} ({versions.binaries.source}) with {versions.mode.value.value} "
-        f"({versions.mode.source})"
+        f"({versions.mode.source}){of_elr}"
     )
 
 
