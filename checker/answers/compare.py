@@ -117,11 +117,8 @@ class Compared:
         was, becomes = self.before.case.min_insync_replicas, self.after.case.min_insync_replicas
         during = {During.CHANGED_MINIMUM} if was != becomes else set()
         during |= {During.RAISED_MINIMUM} if was < becomes else set()
-        defects = {
-            question.name
-            for answer in (self.before, self.after)
-            for question in defects_of(answer.case, answer.cluster.release)
-        }
+        of_both = (defects_of(answer.case, answer.cluster.release) for answer in (self.before, self.after))
+        defects = {question.name for questions in of_both for question in questions}
         return [failure for failure in failures() if failure.during in during and failure.name in defects]
 
     @property

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Protocol
 
 from isrcheck.checker.answers.answer import Answer, Change, Exposure, Tried, case_of, fields_of, groups
@@ -260,8 +261,7 @@ def _changes(exposure: Exposure, case: Case, *, is_named: bool) -> Iterator[Chan
     if not exposure.is_shown or exposure.is_of_disks:
         return
     named_there = {field for change in exposure.failure.changes for field in fields_of(change)}
-    for group in groups(case, most=1):
-        for change in group:
-            (setting,) = change.settings
-            if (setting.field in named_there) == is_named:
-                yield change
+    for change in chain.from_iterable(groups(case, most=1)):
+        (setting,) = change.settings
+        if (setting.field in named_there) == is_named:
+            yield change

@@ -348,13 +348,12 @@ def _topic_line(forecasts: Sequence[Forecast]) -> str:
     for effects, group in sorted(by_effects.items(), key=lambda of_effects: _gravity(of_effects[0])):
         numbers = _ids(forecast.partition.number for forecast in group)
         where = f"partition{'s' * (len(group) != 1)} {numbers} of {len(forecasts):,}"
-        as_now = " (already now)" if not any(forecast.is_new for forecast in group) else ""
+        as_now = "" if any(forecast.is_new for forecast in group) else " (already now)"
         if effects:
             reasons = list(dict.fromkeys(map(_why, group)))
             more = " (the others: --details)" if len(reasons) > 1 else ""
             parts.append(f"{_says(effects, _EFFECTS)}{as_now}: {where}: {reasons[0]}{more}")
-    near = [forecast for forecast in forecasts if forecast.one_loss_away]
-    if near:
+    if near := [forecast for forecast in forecasts if forecast.one_loss_away]:
         worst = min((forecast.one_loss_away for forecast in near), key=_gravity)
         parts.append(
             f"one more loss away from {_says(worst, _AWAY_FROM)}: {len(near):,} of {len(forecasts):,} partitions"

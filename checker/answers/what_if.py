@@ -179,13 +179,12 @@ def after(standing: Standing, event: Event, rules: Rules) -> Standing:
     broker of the event is back."""
     if standing.recorded is not None or not event.has_majority:
         return _unnoticed(standing, event, rules)
-    going = event.brokers & frozenset(standing.replicas)
+    replicas = frozenset(standing.replicas)
+    going = event.brokers & replicas
     if not going:
         return standing
     gone, staying = standing.gone | going, standing.in_sync - going
-    lagging = (
-        frozenset(standing.replicas) - standing.isr - standing.elr - standing.gone if rules.unclean_election else NOBODY
-    )
+    lagging = replicas - standing.isr - standing.elr - standing.gone if rules.unclean_election else NOBODY
     # A lagging broker that comes back may be the first one that is up.
     unclean = Cause.UNCLEAN if event.kind is not Kind.LOST and lagging & going else None
     if standing.leader is None:
@@ -217,13 +216,8 @@ def _unnoticed(standing: Standing, event: Event, rules: Rules) -> Standing:
     cause, keeps_all = once_noticed.cause, event.kind is not Kind.POWER or rules.flushes_every_message
     if cause is None and recorded.leader in going and rules.keeps_unnoticed_leader and not keeps_all:
         cause = Cause.UNNOTICED
-    return replace(
-        recorded,
-        leader=None if recorded.leader in going else recorded.leader,
-        gone=recorded.gone | going,
-        cause=cause,
-        recorded=recorded,
-    )
+    leader = None if recorded.leader in going else recorded.leader
+    return replace(recorded, leader=leader, gone=recorded.gone | going, cause=cause, recorded=recorded)
 
 
 def _cause_of_whole_isr(standing: Standing, event: Event, eligible: Brokers, rules: Rules) -> Cause | None:
