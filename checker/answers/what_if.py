@@ -12,7 +12,7 @@ Out: the `Standing` after the event, and whether an acknowledged record can be l
    can be elected (PartitionChangeBuilder.build).
 4. With ELR (KIP-966) the ISR can become empty. While the ISR is smaller than min.insync.replicas, brokers that leave it
    join the ELR, and brokers of the ELR can be elected once the ISR is empty. If the ISR is large enough, the ELR
-   becomes empty (maybePopulateTargetElr). A broker that comes back after an unclean end leaves ISR and ELR
+   becomes empty (maybePopulateTargetElr). A broker that comes back after an unclean shutdown leaves ISR and ELR
    (handleUncleanBrokerShutdown); the last known leader is elected if both are empty (canElectLastKnownLeader).
    Brokers that a reassignment removed from the replicas can stay in the ELR (maybePopulateTargetElr does not intersect
    it with the replicas): they cannot lead, and keep the last known leader from being elected.
@@ -43,6 +43,8 @@ from dataclasses import dataclass, replace
 from enum import Enum, auto
 from functools import reduce
 
+from isrcheck.checker.results.terminal import grouped
+
 Brokers = frozenset[int]
 
 NOBODY: Brokers = frozenset()
@@ -65,13 +67,13 @@ class Cause(Enum):
     ONLY_LEADER = auto()
     """The leader goes, and without acks=all nobody else needs to have a record (rule 8)."""
     NOBODY_LEFT = auto()
-    """All brokers go for good that surely have the record (rule 7)."""
+    """All brokers that surely have the record go for good (rule 7)."""
     PERHAPS_UNCLEAN = auto()
-    """The record is left only on brokers of the ELR, which are not eligible after an unclean end (rule 4)."""
+    """The record is left only on brokers of the ELR, which are not eligible after an unclean shutdown (rule 4)."""
     UNCLEAN = auto()
-    """A replica is elected that need not have the record (rule 5)."""
+    """A replica that need not have the record is elected (rule 5)."""
     UNFLUSHED = auto()
-    """All brokers lose power that surely have the record (rule 9)."""
+    """All brokers that surely have the record lose power (rule 9)."""
     UNNOTICED = auto()
     """The leader loses power, and leads again before a controller has noticed that (rule 10)."""
     BLOCKED = auto()
@@ -109,7 +111,7 @@ class Rules:
 
 @dataclass(frozen=True)
 class Event:
-    """Brokers to which the same happens at once."""
+    """The same thing happens to several brokers at once."""
 
     brokers: Brokers
     kind: Kind = Kind.LOST
@@ -150,18 +152,15 @@ class Standing:
         return NOBODY if self.leader is not None else ((self.isr | self.elr) or last_known) - self.gone
 
     def effects(self, rules: Rules) -> frozenset[Effect]:
-        """What is the matter with the partition (rules 6, 7 and 10)."""
+        """Return the effects that the partition suffers (rules 6, 7 and 10)."""
         has_leader = self.leader is not None
         has_enough = not rules.acks_all or (len(self.isr) >= rules.min_insync_replicas and not self.unremoved)
-        return frozenset(
-            effect
-            for effect, is_there in (
-                (Effect.LOSS, self.cause is not None),
-                (Effect.NO_READS, not has_leader),
-                (Effect.NO_WRITES, not has_leader or not has_enough),
-            )
-            if is_there
-        )
+        holds = {
+            Effect.LOSS: self.cause is not None,
+            Effect.NO_READS: not has_leader,
+            Effect.NO_WRITES: not (has_leader and has_enough),
+        }
+        return frozenset(effect for effect in Effect if holds[effect])
 
     @property
     def joiners(self) -> Brokers:
@@ -180,13 +179,12 @@ def after(standing: Standing, event: Event, rules: Rules) -> Standing:
     broker of the event is back."""
     if standing.recorded is not None or not event.has_majority:
         return _unnoticed(standing, event, rules)
-    going = event.brokers & frozenset(standing.replicas)
+    replicas = frozenset(standing.replicas)
+    going = event.brokers & replicas
     if not going:
         return standing
     gone, staying = standing.gone | going, standing.in_sync - going
-    lagging = (
-        frozenset(standing.replicas) - standing.isr - standing.elr - standing.gone if rules.unclean_election else NOBODY
-    )
+    lagging = replicas - standing.isr - standing.elr - standing.gone if rules.unclean_election else NOBODY
     # A lagging broker that comes back may be the first one that is up.
     unclean = Cause.UNCLEAN if event.kind is not Kind.LOST and lagging & going else None
     if standing.leader is None:
@@ -211,24 +209,19 @@ def after(standing: Standing, event: Event, rules: Rules) -> Standing:
 
 
 def _unnoticed(standing: Standing, event: Event, rules: Rules) -> Standing:
-    """Return the partition after an event that leaves the controllers no majority, or that comes later (rule 10)."""
+    """Return the partition after an event that ends the majority of the controllers, or that comes later (rule 10)."""
     recorded = standing.recorded or standing
     going = (standing.gone - recorded.gone) | (event.brokers & frozenset(standing.replicas))
     once_noticed = after(recorded, Event(going, event.kind), rules)
     cause, keeps_all = once_noticed.cause, event.kind is not Kind.POWER or rules.flushes_every_message
     if cause is None and recorded.leader in going and rules.keeps_unnoticed_leader and not keeps_all:
         cause = Cause.UNNOTICED
-    return replace(
-        recorded,
-        leader=None if recorded.leader in going else recorded.leader,
-        gone=recorded.gone | going,
-        cause=cause,
-        recorded=recorded,
-    )
+    leader = None if recorded.leader in going else recorded.leader
+    return replace(recorded, leader=leader, gone=recorded.gone | going, cause=cause, recorded=recorded)
 
 
 def _cause_of_whole_isr(standing: Standing, event: Event, eligible: Brokers, rules: Rules) -> Cause | None:
-    """Why a record can be lost if all members of the ISR go, and nobody is elected until a broker comes back.
+    """Return why a record can be lost if all members of the ISR go, and nobody is elected until a broker comes back.
     `eligible` are the brokers of the ELR that are not gone."""
     if event.kind is Kind.LOST:
         return Cause.PERHAPS_UNCLEAN if eligible else Cause.NOBODY_LEFT
@@ -242,15 +235,15 @@ def _cause_of_whole_isr(standing: Standing, event: Event, eligible: Brokers, rul
 
 
 def _cause_without_leader(standing: Standing, gone: Brokers, rules: Rules) -> Cause | None:
-    """Why a record can be lost if further brokers go for good while nobody leads."""
+    """Return why a record can be lost if further brokers go for good while nobody leads."""
     # A last known leader that strangers block has the records, too: it can be elected by hand.
     holders = standing.awaited or standing.last_known - standing.gone
     if not holders:
         return None
     if not holders - gone:
         return Cause.NOBODY_LEFT
-    # Brokers that come back after an unclean end leave the ELR, and the others in it keep the last known leader from
-    # being elected; without them, the last known leader is needed (rule 4).
+    # Brokers that come back after an unclean shutdown leave the ELR, and the others in it keep the last known leader
+    # from being elected; without them, the last known leader is needed (rule 4).
     needed = standing.awaited | standing.last_known
     return Cause.PERHAPS_UNCLEAN if rules.has_elr and needed & (gone - standing.gone) else None
 
@@ -288,9 +281,9 @@ class RollingRestart:
     """In which order brokers may restart, one at a time."""
 
     order: Sequence[int]
-    """The brokers that may restart, now or after those before them."""
+    """The brokers that may restart now, or once the brokers before them have restarted."""
     not_now: Mapping[int, Sequence[int]]
-    """The brokers that may not restart now, each with the partitions (by their places) that are in the way."""
+    """The brokers that may not restart now, each with the partitions that forbid it, by their places in the input."""
 
 
 def rolling_restart(
@@ -299,23 +292,17 @@ def rolling_restart(
     """Return in which order the brokers of these partitions may restart.
 
     A broker may restart if every partition with this broker in its ISR keeps min.insync.replicas members, and at least
-    one, without the broker. Assumed is that it is in sync again, in all its partitions, before the next one restarts.
-    So the ISRs only grow, and a broker that may restart may also do so later: no greedy choice is a mistake. Brokers
-    that are not in sync everywhere come first, because others may have to wait for them; otherwise `key` decides.
+    one, without the broker. It is assumed that the broker is in sync again, in all its partitions, before the next one
+    restarts. So the ISRs only grow, and a broker that may restart now may also restart later: no greedy choice is a
+    mistake. Brokers that are not in sync everywhere come first, because others may have to wait for them; otherwise
+    `key` decides.
     """
     isrs = [set(standing.in_sync) for standing, _ in standings]
-    places: dict[int, list[int]] = {}
-    for place, (standing, _) in enumerate(standings):
-        for replica in standing.replicas:
-            places.setdefault(replica, []).append(place)
+    least = [max(rules.min_insync_replicas, 1) for _, rules in standings]
+    places = grouped((broker, place) for place, (standing, _) in enumerate(standings) for broker in standing.replicas)
 
     def obstacles(broker: int) -> list[int]:
-        minimum = (max(standings[place][1].min_insync_replicas, 1) for place in places[broker])
-        return [
-            place
-            for place, least in zip(places[broker], minimum, strict=True)
-            if broker in isrs[place] and len(isrs[place]) - 1 < least
-        ]
+        return [place for place in places[broker] if broker in isrs[place] and len(isrs[place]) <= least[place]]
 
     def is_in_sync(broker: int) -> bool:
         return all(broker in isrs[place] or not isrs[place] for place in places[broker])

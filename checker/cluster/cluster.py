@@ -10,7 +10,6 @@ ConfigurationControlManager). With ELR, Kafka refuses a dynamic value for a sing
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -41,6 +40,7 @@ from isrcheck.checker.cluster.settings import (
     role_of,
 )
 from isrcheck.checker.cluster.versions import ELR_VERSION, Versions, read_versions
+from isrcheck.checker.results.terminal import grouped
 
 NO_REPLICAS_GIVEN = (
     "the number of the topic's replicas is not given; "
@@ -110,7 +110,8 @@ class Reading:
 def versions_of(description: Described, kafka_version: str | None, metadata_version: str | None = None) -> Versions:
     """Return the versions of the brokers that the files describe; the given versions are those of the command line.
     Raises PropertiesError if settings contradict each other."""
-    settings = Settings(_without_clients(_counted(description)[0]))
+    # A client library does not show the version of a cluster.
+    settings = Settings(section for section in _counted(description)[0] if section.library is None)
     return read_versions(settings, kafka_version, metadata_version, description.evidence, description.release)
 
 
@@ -124,21 +125,14 @@ def clusters_of(
     versions are those of the command line. If the brokers are upgraded, `before` has their versions before the upgrade:
     those of the clients, which stay, and of the brokers that the outputs describe. Raises PropertiesError if settings
     contradict each other."""
-    alike: dict[tuple[tuple[str, str], ...], list[DescribedTopic]] = defaultdict(list)
-    for described_topic in description.topics:
-        alike[described_topic.settings].append(described_topic)
+    alike = grouped((topic.settings, topic) for topic in description.topics)
     versions = (kafka_version, metadata_version)
     sections, of_files = _counted(description)
     sections, of_clients = weakest_clients(sections, before or versions_of(description, *versions))
     clusters = tuple(_cluster(sections, description, topics, versions, before) for topics in (alike.values() or [[]]))
-    remarks = _given_by_some(Settings(sections), clusters)
-    return Reading(
-        clusters,
-        (*description.remarks, *of_files, *of_clients, *remarks),
-        description.racks,
-        description.voters,
-        description.active_controller,
-    )
+    of_settings = _given_by_some(Settings(sections), clusters)
+    remarks = *description.remarks, *of_files, *of_clients, *of_settings
+    return Reading(clusters, remarks, description.racks, description.voters, description.active_controller)
 
 
 def _counted(description: Described) -> tuple[list[Section], list[str]]:
@@ -150,15 +144,10 @@ def _counted(description: Described) -> tuple[list[Section], list[str]]:
     has_topic = bool(description.topics) or any(
         (section.role or role_of(section.properties, section.member)) is Role.TOPIC for section in others
     )
-    for section in internal[:1]:
+    if internal:
         says = "are left out, as other topics are given" if has_topic else "are those that the answer is for"
-        remarks.append(f"{section.member}: these topics {says}")
+        remarks.append(f"{internal[0].member}: these topics {says}")
     return (others if has_topic else [*others, *internal[:1]]), remarks
-
-
-def _without_clients(sections: Sequence[Section]) -> list[Section]:
-    """Return the sections that can say which version a cluster has: not those of client libraries."""
-    return [section for section in sections if section.library is None]
 
 
 def _given_by_some(settings: Settings, clusters: Sequence[Cluster]) -> Iterator[str]:
@@ -202,8 +191,9 @@ def _cluster(
     consumer = read_consumer(settings, before)
     transactions = read_transactions(settings, versions) if producer.has_transactions else None
     flush = settings.first(_FLUSH)
-    flushes = [flush] if flush is not None and flush.text == EVERY_MESSAGE else []
+    flushes = [flush] if flush is not None and flush.text == "1" else []
     record_format, ignored_formats = format_keys(settings, versions)
+    reasons = {**ignored_formats, **versions.ignored}
     decisive = [*_DECISIVE, record_format, *([_FLUSH] if flushes else [])]
     winners = {key: settings.first(keys) for keys in decisive for key in keys}
     of_versions = [*versions.decisive, *(transactions.decisive if transactions else ())]
@@ -242,14 +232,13 @@ def _cluster(
         ),
         ignored=(
             *(ignored for topic in topics for ignored in topic.ignored),
-            *read_ignored(
-                settings, versions, winners, {**ignored_formats, **versions.ignored}, _hidden(settings, least)
-            ),
+            *read_ignored(settings, versions, winners, reasons, _hidden(settings, least)),
         ),
-        assumed=tuple(
-            _assumptions(
-                settings, versions, before, generation, least, producer, transactions, (unclean_election, rebalance)
-            )
+        assumed=(
+            *_assumptions(settings, versions, generation, least, (unclean_election, rebalance)),
+            *([transactions.assumed] if transactions and transactions.assumed else []),
+            _clients(producer, before),
+            *_defaults(settings, least, (unclean_election, rebalance)),
         ),
     )
 
@@ -286,7 +275,7 @@ def _mode_lines(versions: Versions) -> Iterator[Setting[Any]]:
 
 @dataclass(frozen=True)
 class _Rule:
-    """The keys of a setting, in order of precedence, and what its values mean; the default is that of the last key."""
+    """The keys of a setting, in order of precedence, and what its values mean. The default is that of the last key."""
 
     keys: Keys
     meaning: Callable[[Any], str]
@@ -311,8 +300,7 @@ _REBALANCE = _Rule(
     }.__getitem__,
 )
 _FLUSH: Keys = ((Role.TOPIC, "flush.messages"), (Role.BROKER, "log.flush.interval.messages"))
-EVERY_MESSAGE = "1"
-"""The value of _FLUSH with which a record is on disk before it counts; greater values promise nothing."""
+"""The keys with whose value 1 a record is on disk before it counts; greater values promise nothing."""
 
 _DECISIVE: Sequence[Keys] = (
     _REBALANCE.keys,
@@ -355,10 +343,10 @@ def read_least_isr(settings: Settings, versions: Versions, *, has_elr: bool, sho
         return _given(of_topic)
     if shown_default is not None:
         return _of_described_topic(settings, versions, shown_default)
-    if not has_elr:
-        of_brokers = settings.get(*OF_BROKER)
-        return _given(of_brokers) if of_brokers is not None else _of_default(settings, versions)
-    return _of_cluster(settings, versions)
+    if has_elr:
+        return _of_cluster(settings, versions)
+    of_brokers = settings.get(*OF_BROKER)
+    return _given(of_brokers) if of_brokers is not None else _of_default(settings, versions)
 
 
 def _least_isr_means(value: int) -> str:
@@ -368,9 +356,8 @@ def _least_isr_means(value: int) -> str:
 def _of_described_topic(settings: Settings, versions: Versions, place: str) -> LeastIsr:
     """Return the default of min.insync.replicas: kafka-topics would show any other value, even an inherited one."""
     why = f"kafka-topics shows the values of brokers as well, and none in {place}"
-    other = next((setting for setting in settings.every(*OF_BROKER) if setting.value != 1), None)
     assumed = ""
-    if other is not None:
+    if other := next((setting for setting in settings.every(*OF_BROKER) if setting.value != 1), None):
         inherits = "kafka-topics shows what a topic inherits from brokers, and shows no value"
         assumed = f"{LEAST_ISR}=1, not {other.text} as in {other.source}: {inherits}"
     return _of_default(settings, versions, f"{place} shows no other value", assumed, why)
@@ -410,8 +397,7 @@ def _of_controllers(settings: Settings, versions: Versions, hides: str) -> Least
             f"{other.source}: {other.spelled} contradicts {given[0].spelled} in {given[0].source}: with eligible leader"
             f" replicas the value of the controller that was active counts; give the output of {_SHOWS_IT}"
         )
-    lacking = [path for path in settings.controllers if not any(path in setting.members for setting in given)]
-    if lacking:
+    if lacking := [path for path in settings.controllers if not any(path in setting.members for setting in given)]:
         says = f"{lacking[0]} does not give it"
         assumed = f"{LEAST_ISR}=1, as {says}: {hides}, and was written from a controller's file; {_SHOWS_IT} shows it"
         return _of_default(settings, versions, f"1, as {says}", assumed, hides)
@@ -449,38 +435,26 @@ _BY_HAND = (
 def _assumptions(
     settings: Settings,
     versions: Versions,
-    before: Versions,
     generation: Generation,
     least: LeastIsr,
-    producer: Producer,
-    transactions: Transactions | None,
     of_brokers: tuple[Setting[bool], ...],
 ) -> Iterator[str]:
-    """Yield a line for each assumption; `before` has the versions of the clients, and `of_brokers` are the settings for
-    unclean elections and leader rebalancing."""
-    if versions.assumed:
-        yield versions.assumed
-    if versions.doubt:
-        yield versions.doubt
+    """Yield a line for each assumption about brokers and controllers; `of_brokers` are the settings for unclean
+    elections and leader rebalancing."""
+    yield from versions.assumed
     if versions.release.release_name == UNRELEASED:
         yield f"Kafka {UNRELEASED} as its source was in August 2026, before its release"
     if generation.assumes_elr:
         yield _ELR
     if least.assumed:
         yield least.assumed
+    values = [f"{setting.key}={setting.text}" for setting in of_brokers]
     if settings.brokers_alone and not settings.controllers:
-        values = " and ".join(f"{setting.key}={setting.text}" for setting in of_brokers)
-        yield f"controllers with {values}, on which they act, and not brokers; give a controller's file"
-    is_unclean = any(
-        (setting.key, setting.text) == ("unclean.leader.election.enable", "true") for setting in of_brokers
-    )
+        act = "controllers act on these settings, and brokers do not"
+        yield f"controllers with {' and '.join(values)} ({act}); give a controller's file"
+    is_unclean = "unclean.leader.election.enable=true" in values
     if is_unclean and versions.has_kraft and not versions.release.has("3.9"):
         yield _BY_HAND
-    if transactions and transactions.assumed:
-        yield transactions.assumed
-    yield _clients(producer, before)
-    if lacking := list(_defaults(settings, least, of_brokers)):
-        yield f"Kafka's defaults of {' and of '.join(lacking)}"
 
 
 def _clients(producer: Producer, versions: Versions) -> str:
@@ -491,24 +465,26 @@ def _clients(producer: Producer, versions: Versions) -> str:
     if library is not ClientLibrary.JAVA:
         whose = f"are those of {library.value} ({producer.shown_by})"
         whose += f", Java clients of Kafka {versions.release}" if library.has_java_clients else ""
-    text = ", ".join(f"{setting.key}={setting.text}" for setting in defaults)
-    older = [
-        was for key, was in OLDER_DEFAULTS.get(library, {}).items() if key in {setting.key for setting in defaults}
-    ]
+    texts = {setting.key: f"{setting.key}={setting.text}" for setting in defaults}
+    older = [was for key, was in OLDER_DEFAULTS.get(library, {}).items() if key in texts]
     before = f" (older versions: {', '.join(older)})" if older else ""
-    by_default = f", by default with {text}{before} (--producer FILE)" if defaults else ""
+    by_default = f", by default with {', '.join(texts.values())}{before} (--producer FILE)" if defaults else ""
     resends = "" if library.has_java_clients else "; resends are numbered as by the Java client"
     return f"producers {whose}{by_default}{resends}"
 
 
 def _defaults(settings: Settings, least: LeastIsr, of_brokers: tuple[Setting[bool], ...]) -> Iterator[str]:
-    """Yield a text for each kind of file that is missing (topic, broker), with the defaults assumed instead."""
+    """Yield a line on the kinds of files that are missing (topic, broker), with the defaults assumed instead."""
     has_topic, has_brokers = (settings.has_members(role) for role in (Role.TOPIC, Role.BROKER))
     is_default = least.used is None and not least.why_not_the_brokers and not least.assumed
     minimum = f"{LEAST_ISR}={least.setting.text}" if is_default else ""
+    lacking = []
     if not has_topic:
-        yield f"the topic ({minimum if minimum and not has_brokers else 'no settings of its own'}; --topic FILE)"
+        own = minimum if minimum and not has_brokers else "no settings of its own"
+        lacking.append(f"the topic ({own}; --topic FILE)")
     if not has_brokers:
         values = [minimum] if minimum and has_topic else []
         values += [f"{setting.key}={setting.text}" for setting in of_brokers if setting.is_default]
-        yield f"brokers ({', '.join(values) or 'no other settings'}; --broker FILE)"
+        lacking.append(f"brokers ({', '.join(values) or 'no other settings'}; --broker FILE)")
+    if lacking:
+        yield f"Kafka's defaults of {' and of '.join(lacking)}"

@@ -9,7 +9,6 @@ keep their release and its defaults.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -28,6 +27,7 @@ from isrcheck.checker.cluster.versions import (
     Mode,
     Versions,
 )
+from isrcheck.checker.results.terminal import grouped
 
 COMPARE, COMPARE_WITH = "--compare", "--compare-with"
 
@@ -45,7 +45,7 @@ class Sides:
     assumed: tuple[str, ...]
     """What is assumed about the change of the release, a line each."""
     features_off: tuple[str, ...]
-    """What the new release has, but what stays off until features are raised, a line each."""
+    """What the new release has, but only once features are raised, a line each."""
     is_of_files: bool = False
     """Whether each side has its own files (--compare-with)."""
 
@@ -61,15 +61,11 @@ class Sides:
     @property
     def pairs(self) -> dict[tuple[int, int], tuple[str, ...]]:
         """The topics of each pair of configurations, by the positions of both in their readings. A side that describes
-        no topic has one configuration, which every topic of the other side is compared with."""
-        pairs: dict[tuple[int, int], list[str]] = defaultdict(list)
+        no topic has one configuration, with which every topic of the other side is compared."""
         old, new = map(_positions, (self.before, self.after))
-        if not (old and new):
-            for topic in old or new or [""]:
-                pairs[old.get(topic, 0), new.get(topic, 0)] += [topic] * bool(topic)
-        for topic in old.keys() & new.keys():
-            pairs[old[topic], new[topic]].append(topic)
-        return {pair: tuple(sorted(topics)) for pair, topics in sorted(pairs.items())}
+        topics = old.keys() & new.keys() if old and new else old.keys() | new.keys() or {""}
+        pairs = grouped(((old.get(topic, 0), new.get(topic, 0)), topic) for topic in sorted(topics))
+        return {pair: tuple(filter(None, names)) for pair, names in sorted(pairs.items())}
 
     @property
     def alone(self) -> tuple[list[str], list[str]]:
@@ -99,7 +95,7 @@ def of_files(before: Reading, after: Reading) -> Sides:
 def upgraded(
     description: Described, kafka_version: str | None, metadata_version: str | None, release: Version
 ) -> Sides:
-    """Return the described cluster before and after its brokers have the `release`; the other versions are those of the
+    """Return the described cluster before and after its brokers get the `release`; the other versions are those of the
     command line. Raises PropertiesError if brokers of the release would not start in this cluster."""
     versions = versions_of(description, kafka_version, metadata_version)
     _refuse(versions, release)

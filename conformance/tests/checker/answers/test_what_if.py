@@ -208,7 +208,7 @@ def test_a_lost_rack(ask):
         "  orders  no writes: partition 1 of 2: 1 in sync (3), min.insync.replicas=2;"
         " one more loss away from lost records, no reads: 2 of 2 partitions",
     ]
-    assert "  Racks    the rack of broker 5 is not known: not counted as in a rack (--rack NAME=ID,ID)" in lines
+    assert "  Racks    the rack of broker 5 is not known: counted in no rack (--rack NAME=ID,ID)" in lines
 
 
 def test_a_loss_that_stops_nothing(ask):
@@ -274,7 +274,7 @@ def test_a_rack_has_controllers(ask_with_voters):
         "If rack az3 (broker 5, controllers 3001, 3002) is lost: of 2 topics, 1 cannot be written;"
         " the controllers have no majority"
     )
-    unknown = "the rack of broker 5, controllers 3001, 3002 is not known: not counted as in a rack (--rack NAME=ID,ID)"
+    unknown = "the rack of broker 5, controllers 3001, 3002 is not known: counted in no rack (--rack NAME=ID,ID)"
     assert f"  Racks        {unknown}" in ask_with_voters("--lose", "rack:az1")[1].splitlines()
 
 

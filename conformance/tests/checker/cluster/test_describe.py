@@ -665,6 +665,6 @@ def test_the_features_of_a_cluster_decide_the_generation_of_its_transactions() -
     for number, protocol in ((0, "3.8"), (1, "3.8"), (2, "4.1")):
         cluster = read(TO_2_3, features.format(number), version="4.1", broker="transactional.id=t")
         assert cluster.transactions is not None
-        assert cluster.transactions.protocol == protocol
+        assert cluster.transactions.entries["protocol"] == protocol
     plain = read(TO_2_3, features.format(2), version="4.1")
     assert {one.key: one.why for one in plain.ignored}["transaction.version"] is WhyIgnored.NO_TRANSACTIONS
