@@ -292,11 +292,8 @@ class _Rules(RoleSettings):
             return
         linger, request = (self.setting(key).value for key in ("linger.ms", "request.timeout.ms"))
         if self.library.has_java_clients and given.value < min(linger + request, MOST):
-            raise self._refusal(
-                given,
-                f"it has to be at least linger.ms + request.timeout.ms, {linger} + {request}",
-                f"write {DELIVERY_TIMEOUT}={linger + request} or more",
-            )
+            because = f"it has to be at least linger.ms + request.timeout.ms, {linger} + {request}"
+            raise self._refusal(given, because, f"write {DELIVERY_TIMEOUT}={linger + request} or more")
         yield given.in_effect.means(
             "limits the resends of a record; the model has no clock, so any resend can be the last"
         )

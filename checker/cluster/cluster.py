@@ -197,9 +197,8 @@ def _cluster(
     decisive = [*_DECISIVE, record_format, *([_FLUSH] if flushes else [])]
     winners = {key: settings.first(keys) for keys in decisive for key in keys}
     of_versions = [*versions.decisive, *(transactions.decisive if transactions else ())]
-    winners |= {(given.role, given.key): given for given in of_versions} | dict.fromkeys(
-        (OF_TOPIC, OF_BROKER), least.used
-    )
+    winners |= {(given.role, given.key): given for given in of_versions}
+    winners |= dict.fromkeys((OF_TOPIC, OF_BROKER), least.used)
     return Cluster(
         kafka_version=versions.binaries,
         is_version_given=versions.is_given,
