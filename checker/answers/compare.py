@@ -99,8 +99,8 @@ class Compared:
 
     @property
     def changes(self) -> dict[Outcome, list[Change]]:
-        """The dangers by what the change does to them. If an answer is without a search, a danger of which it does not
-        speak is undecided, otherwise absent."""
+        """The dangers by what the change does to them. A danger that an answer does not mention is PERMITTED if its
+        settings alone permit such a loss; otherwise ABSENT, or UNDECIDED if nothing was searched."""
         was, becomes = ({danger: state for danger, state, _ in _states(answer)} for answer in (self.before, self.after))
         dangers = sorted({**was, **becomes}, key=lambda danger: LABELS.index(danger.label))
         for states, answer in ((was, self.before), (becomes, self.after)):

@@ -231,7 +231,7 @@ def _standing(replicas: Ids, leader: int | None, isr: Ids, elr: Ids, last_known:
 
 def _with_rules(clusters: Iterable[Cluster]) -> Iterator[tuple[Partition, Rules]]:
     for cluster in clusters:
-        # The value as given; the cluster's own is limited to the replicas of the partition with the fewest.
+        # The value as given: the cluster's value is limited to the replicas of the partition with the fewest replicas.
         least, is_limited = int(cluster.min_insync_replicas.text), cluster.release.has("3.7")
         first = {partition.topic: len(partition.replicas) for partition in cluster.partitions if not partition.number}
         known = dict[tuple[int, int], Rules]()
@@ -404,8 +404,8 @@ def _assumed_of_controllers(reading: Reading) -> str:
 
 
 def _remarks(reading: Reading) -> list[str]:
-    """Return the remarks on the files. Each partition is asked about with the replicas that it has now, also during a
-    reassignment, so what the remarks say of an answer for a kind of topic is left out."""
+    """Return the remarks on the files. The forecast takes each partition with its replicas of now, also during a
+    reassignment: the part of a remark that limits an answer to one kind of partition is left out."""
     return [remark.partition(FOR_ONE_KIND)[0] for remark in reading.remarks]
 
 

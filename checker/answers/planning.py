@@ -91,11 +91,11 @@ def numbers(model: Model, texts: Mapping[str, str]) -> dict[str, int]:
 def written(instance: Instance) -> str:
     """The entries of an instance that differ from the defaults of its generation, as on the command line."""
     usual = dict(instance.model.instance(instance.protocol.name).configuration.items())
-    return " ".join(
-        f"{name}={spell(instance.model.entries[name], value)}"
-        for name, value in instance.configuration.items()
-        if value != usual[name]
-    )
+    return _spelled(instance, {name: value for name, value in instance.configuration.items() if value != usual[name]})
+
+
+def _spelled(instance: Instance, values: Mapping[str, int]) -> str:
+    return " ".join(f"{name}={spell(instance.model.entries[name], value)}" for name, value in values.items())
 
 
 def search_of(says: str, instance: Instance, prop: str, depth: int | None = None, **fields: Any) -> Search:
@@ -622,12 +622,8 @@ def _of_kafka(case: Case, failure: Failure, history: History, bounds: Bounds) ->
 
 def budgets(instance: Instance) -> str:
     """The budgets of a search that are not 0, as on the command line: elections=3 crashes=1."""
-    entries = instance.model.entries
-    return " ".join(
-        f"{name}={spell(entries[name], value)}"
-        for name, value in instance.configuration.items()
-        if entries[name].is_budget and value
-    )
+    values = {name: value for name, value in instance.configuration.items() if value}
+    return _spelled(instance, {name: value for name, value in values.items() if instance.model.entries[name].is_budget})
 
 
 # --- Plans ---

@@ -126,7 +126,7 @@ def operator_rows(case: Case, cluster: Cluster) -> Iterator[tuple[str, str]]:
     """Yield labelled lines: operators' acts that endanger a cluster with ELR, and topics that ELR does not protect."""
     if not case.has_elr:
         return
-    # The setting as given: above the number of replicas (of the smallest partition) it counts as that number.
+    # The setting as given. If it is above the number of replicas (of the smallest partition), it counts as that number.
     least = next(int(setting.text) for setting in cluster.understood if setting.key == LEAST_ISR)
     unequal = [partition.name for partition in _without_protection(cluster.partitions, least)]
     if case.replication_factor > 1 or unequal:
@@ -310,7 +310,8 @@ def _avoid(exposure: Exposure, answer: Answer) -> str:
 
 
 def _repair(failure: Failure, answer: Answer) -> str:
-    """Return a remark on the next release that repairs a failure; empty if none does, or if the cluster lacks it."""
+    """Return a remark on the next release that repairs a failure. The remark is empty if no release repairs it, or if
+    the cluster's release does not have it."""
     release = answer.cluster.release
     if not failure.repaired or not is_in(failure, release):
         return ""

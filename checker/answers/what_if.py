@@ -99,7 +99,7 @@ class Rules:
     min_insync_replicas: int = 1
     """The value with which the leader compares the ISR: since 3.7 at most the number of the partition's replicas."""
     given_minimum: int = 0
-    """min.insync.replicas as it is set; 0 if it is the same."""
+    """min.insync.replicas as it is set; 0 if `min_insync_replicas` has this value."""
     controllers_minimum: int = 1
     """The value with which the controller decides on the ELR (rule 4): at most the number of partition 0's replicas."""
     unclean_election: bool = False
@@ -170,7 +170,7 @@ class Standing:
 
     @property
     def unremoved(self) -> Brokers:
-        """The members of a leader's ISR that are gone, and that no controller has removed from it."""
+        """The members of a leader's ISR that are gone, and that no controller has removed from the ISR."""
         return NOBODY if self.leader is None else self.isr & self.gone
 
 

@@ -110,9 +110,9 @@ def read_producer(settings: Settings, versions: Versions) -> Producer:
 
 
 def weakest_clients(sections: Sequence[Section], versions: Versions) -> tuple[list[Section], tuple[str, ...]]:
-    """Return the sections without all producers but the weakest, and without all consumers but the weakest; and
-    remarks that name the clients left out. The Java clients that only property files describe count as one client. If
-    no file shows a library, the sections stay as they are."""
+    """Return the sections with only the weakest of the producers and the weakest of the consumers, and remarks that
+    name the other clients. The Java clients that only property files describe count as one client. If no file shows a
+    library, the sections stay as they are."""
     remarks: list[str] = []
     for role in (Role.PRODUCER, Role.CONSUMER):
         of_role = [part for part in sections if (part.role or role_of(part.properties, part.member)) is role]
@@ -277,7 +277,8 @@ class _Rules(RoleSettings):
     def _refusal(
         self, given: GivenSetting, because: str, cure: str, wants: GivenSetting | None = None
     ) -> PropertiesError:
-        """Return the error for a setting; for a default of the library, at the place of the setting that conflicts."""
+        """Return the error for a setting that is refused. A default of the library has no place in a file: its error is
+        placed at `wants`, the setting with which it conflicts."""
         if wants is not None and not given.members:
             given = replace(given, places=wants.places, written=f"{given.spelled}, {given.source}")
         whose = f"Kafka {self.release}" if self.library is ClientLibrary.JAVA else self.library.value
@@ -292,11 +293,8 @@ class _Rules(RoleSettings):
             return
         linger, request = (self.setting(key).value for key in ("linger.ms", "request.timeout.ms"))
         if self.library.has_java_clients and given.value < min(linger + request, MOST):
-            raise self._refusal(
-                given,
-                f"it has to be at least linger.ms + request.timeout.ms, {linger} + {request}",
-                f"write {DELIVERY_TIMEOUT}={linger + request} or more",
-            )
+            because = f"it has to be at least linger.ms + request.timeout.ms, {linger} + {request}"
+            raise self._refusal(given, because, f"write {DELIVERY_TIMEOUT}={linger + request} or more")
         yield given.in_effect.means(
             "limits the resends of a record; the model has no clock, so any resend can be the last"
         )

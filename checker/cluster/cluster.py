@@ -62,7 +62,7 @@ class Cluster:
     producer: Producer
     consumer: Consumer
     transactions: Transactions | None
-    """What counts for transactions; None if the producer has no transactional.id."""
+    """The settings that count for transactions; None if the producer has no transactional.id."""
     min_insync_replicas: Setting[int]
     is_min_insync_limited: bool
     """Whether min.insync.replicas is set above the number of replicas, and counts as that number."""
@@ -122,8 +122,8 @@ def clusters_of(
     before: Versions | None = None,
 ) -> Reading:
     """Return a `Cluster` for each distinct configuration of the described topics, or one if no topic is described. The
-    versions are those of the command line. If the brokers are upgraded, `before` has their versions before the upgrade:
-    those of the clients, which stay, and of the brokers that the outputs describe. Raises PropertiesError if settings
+    versions are those of the command line. If the brokers are upgraded, `before` has the versions before the upgrade:
+    the clients keep them, and the outputs describe brokers that have them. Raises PropertiesError if settings
     contradict each other."""
     alike = grouped((topic.settings, topic) for topic in description.topics)
     versions = (kafka_version, metadata_version)
@@ -197,9 +197,8 @@ def _cluster(
     decisive = [*_DECISIVE, record_format, *([_FLUSH] if flushes else [])]
     winners = {key: settings.first(keys) for keys in decisive for key in keys}
     of_versions = [*versions.decisive, *(transactions.decisive if transactions else ())]
-    winners |= {(given.role, given.key): given for given in of_versions} | dict.fromkeys(
-        (OF_TOPIC, OF_BROKER), least.used
-    )
+    winners |= {(given.role, given.key): given for given in of_versions}
+    winners |= dict.fromkeys((OF_TOPIC, OF_BROKER), least.used)
     return Cluster(
         kafka_version=versions.binaries,
         is_version_given=versions.is_given,
@@ -300,7 +299,7 @@ _REBALANCE = _Rule(
     }.__getitem__,
 )
 _FLUSH: Keys = ((Role.TOPIC, "flush.messages"), (Role.BROKER, "log.flush.interval.messages"))
-"""The keys with whose value 1 a record is on disk before it counts; greater values promise nothing."""
+"""If one of these keys is 1, a record is on disk before it counts; greater values promise nothing."""
 
 _DECISIVE: Sequence[Keys] = (
     _REBALANCE.keys,

@@ -79,9 +79,9 @@ class Evidence:
     mode: Mode | None = None
     """The mode of the brokers (ZooKeeper or KRaft), if the output shows it."""
     lacks: str = ""
-    """What the output of a later release than `until` would show in addition."""
+    """In words, what the output lacks although the output of a release after `until` has it."""
     newest: str | None = None
-    """The release of the binaries, if the output shows that they are not newer."""
+    """The newest release that the binaries can have, if the output shows it."""
     needs_zookeeper_since: str | None = None
     """The release since which only brokers with ZooKeeper answer in this way."""
     tool: str = "kafka-topics"
