@@ -134,7 +134,10 @@ def _disk(answer: Answer) -> str | None:
 def _restarts(answer: Answer) -> str | None:
     if not (_fails(answer, Topic.POWER) or _fails(answer, Topic.POWER_OF_ALL)):
         return None
-    return "several brokers restarted together: after a loss of power, records that were not flushed can be lost"
+    return (
+        "brokers started within 2 minutes of each other: if they lost power, records that were not flushed can be lost"
+        " (restarts by hand in such quick succession look the same; brokers that come back one by one are not noticed)"
+    )
 
 
 def _transactions(answer: Answer) -> str | None:
@@ -142,6 +145,9 @@ def _transactions(answer: Answer) -> str | None:
         return None
     return "transactions are open for longer than their timeout: read_committed consumers wait at them"
 
+
+_STARTED = f"(process_start_time_seconds and on (instance) {metric_of(f'{MANAGER}LeaderCount')})"
+"""When each broker started: the processes that have the metric of a broker."""
 
 ALERTS = (
     Alert("KafkaOfflinePartitions", f"{CONTROLLER}OfflinePartitionsCount", "max({})", "critical", _offline),
@@ -184,9 +190,9 @@ ALERTS = (
     Alert(
         "KafkaBrokersRestartedTogether",
         "the start time of the process, which the exporter itself provides",
-        "count(changes(process_start_time_seconds[15m]) > 0"
-        " and on (instance) kafka_server_replicamanager_leadercount >= 0)",
-        "critical",
+        # The start times alone: a pod that is created again is a new instance, without samples from before the outage.
+        f"count({_STARTED} > time() - 900 and {_STARTED} > scalar(max({_STARTED})) - 120)",
+        "warning",
         _restarts,
         threshold="> 1",
     ),

@@ -153,6 +153,8 @@ def metrics(expression):
             return metrics(left) | metrics(right)
         case promql.Call(args=arguments):
             return set().union(*map(metrics, arguments))
+        case promql.ParenExpr(expr=inner):
+            return metrics(inner)
         case promql.NumberLiteral():
             return set()
 
@@ -175,6 +177,19 @@ def test_every_expression_compares_a_value_with_its_threshold():
                 assert f"{sign} {number:g}" == alert.threshold
             case other:
                 pytest.fail(f"{alert.name}: {other}")
+
+
+def test_a_restart_of_several_brokers_is_seen_without_samples_from_before_it(rules):
+    """After a long outage, and of new pods, Prometheus has no earlier sample; an orderly roll is no common restart."""
+    text = rules(DURABLE)[1]
+    (alert,) = [alert for alert in ALERTS if alert.name == "KafkaBrokersRestartedTogether"]
+    started = "(process_start_time_seconds and on (instance) kafka_server_replicamanager_leadercount)"
+    assert alert.expression == (f"count({started} > time() - 900 and {started} > scalar(max({started})) - 120) > 1")
+    assert alert.severity == "warning"
+    assert annotation(text, alert.name, "summary") == (
+        "brokers started within 2 minutes of each other: if they lost power, records that were not flushed can be lost"
+        " (restarts by hand in such quick succession look the same; brokers that come back one by one are not noticed)"
+    )
 
 
 def test_the_file_has_the_format_of_prometheus(rules):
