@@ -112,7 +112,8 @@ def test_no_rule_that_always_fires(rules):
 def described(name, replicas):
     """Output of kafka-topics for a topic with 1 partition and min.insync.replicas=2."""
     return (
-        f"Topic: {name}\tPartitionCount: 1\tReplicationFactor: {len(replicas) // 2 + 1}\tConfigs: min.insync.replicas=2\n"
+        f"Topic: {name}\tPartitionCount: 1\tReplicationFactor: {len(replicas) // 2 + 1}\t"
+        "Configs: min.insync.replicas=2\n"
         f"\tTopic: {name}\tPartition: 0\tLeader: 1\tReplicas: {replicas}\tIsr: {replicas}\n"
     )
 
