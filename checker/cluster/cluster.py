@@ -16,6 +16,7 @@ from typing import Any
 
 from isrcheck.checker.cluster.clients import (
     CLIENT_KEYS,
+    LOG_REPLICAS,
     Consumer,
     Producer,
     Transactions,
@@ -131,7 +132,8 @@ def clusters_of(
     sections, of_clients = weakest_clients(sections, before or versions_of(description, *versions))
     clusters = tuple(_cluster(sections, description, topics, versions, before) for topics in (alike.values() or [[]]))
     of_settings = _given_by_some(Settings(sections), clusters)
-    remarks = *description.remarks, *of_files, *of_clients, *of_settings
+    of_internal_topics = _internal_topics(Settings(sections), clusters)
+    remarks = *description.remarks, *of_files, *of_clients, *of_settings, *of_internal_topics
     return Reading(clusters, remarks, description.racks, description.voters, description.active_controller)
 
 
@@ -159,6 +161,30 @@ def _given_by_some(settings: Settings, clusters: Sequence[Cluster]) -> Iterator[
                 f"{given.spelled} ({given.source}) is not given for {listed(others)};"
                 f" it is taken for every {given.file_role.value}"
             )
+
+
+_INTERNAL_TOPICS = {
+    "offsets.topic.replication.factor": ("__consumer_offsets", "the committed offsets of groups"),
+    LOG_REPLICAS: ("__transaction_state", "the states of transactions"),
+    "share.coordinator.state.topic.replication.factor": ("__share_group_state", "the positions of share groups"),
+}
+"""The settings of brokers for the replicas of an internal topic, with the topic and what it keeps."""
+
+
+def _internal_topics(settings: Settings, clusters: Sequence[Cluster]) -> Iterator[str]:
+    """Yield a remark for each internal topic that brokers create with one replica although other topics have more,
+    unless an output describes the topic, or the answer itself speaks of it (for consumers and for transactions)."""
+    said = {topic for cluster in clusters for topic in cluster.topics}
+    if any(Role.CONSUMER in cluster.given_roles for cluster in clusters):
+        said.add("__consumer_offsets")
+    if any(cluster.transactions is not None for cluster in clusters):
+        said.add("__transaction_state")
+    if not any(cluster.is_replication_given and cluster.replication_factor.value > 1 for cluster in clusters):
+        return
+    for given in settings:
+        topic, keeps = _INTERNAL_TOPICS.get(given.key, ("", ""))
+        if topic and topic not in said and given.text == "1":
+            yield f"{given.source}: {given.spelled}: one lost broker loses {keeps} ({topic})"
 
 
 def _cluster(
