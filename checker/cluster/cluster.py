@@ -199,6 +199,8 @@ def _cluster(
     of_topic = [Section(Role.TOPIC, topics[0].name, topics[0].properties)] if topics else []
     settings = Settings([*sections, *of_topic])
     versions = read_versions(settings, *given_versions, description.evidence, description.release)
+    if before is not None:
+        versions = replace(versions, assumed=())  # said of the versions before
     generation, version_lines = read_generation(settings, versions, description.eligible_replicas, before)
     before = before or versions
     replication_factor = _decide(_REPLICATION_FACTOR, settings, versions)

@@ -19,6 +19,7 @@ from isrcheck.checker.cluster.property_files import PropertiesError
 from isrcheck.checker.cluster.releases import CHANGED_METADATA, FIRST_METADATA_VERSION, LAST_WITH_ZOOKEEPER, Version
 from isrcheck.checker.cluster.settings import Setting
 from isrcheck.checker.cluster.versions import (
+    ASSUMED,
     ELR_VERSION,
     FIRST_WITH_KRAFT,
     FIRST_WITHOUT_ZOOKEEPER,
@@ -144,6 +145,8 @@ def _refuse(versions: Versions, release: Version) -> None:
         why = f"{key} is newer, and Kafka refuses to lower it below {changes[-1]}, which changed the metadata's records"
         if _is_assumed(versions):
             why += f"; if the cluster has an older one, give {METADATA_VERSION_GIVEN}"
+        if mode.source.startswith(ASSUMED):
+            why += f"; {mode.source.removeprefix(ASSUMED)}"
     elif _is_lowered(versions, release) and not _is_assumed(versions):
         why = f"{key} is newer; lower it first, and give the lower one"
     elif versions.has_kraft and release.has(FIRST_WITHOUT_ZOOKEEPER) and not agreed.value.has(OLDEST_METADATA_OF_4_0):

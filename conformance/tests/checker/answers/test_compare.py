@@ -202,6 +202,30 @@ def test_the_metadata_versions_below_which_kafka_lowers_nothing(ask):
     assert refused == ["3.4", "3.5", "3.6", "3.7", "4.0", "4.3", "4.4"]
 
 
+def test_nothing_is_searched_for_a_broken_side(ask):
+    """Kafka 3.6 refuses every write, as min.insync.replicas is above the number of replicas; 3.7 does not."""
+    files = {"t": "replication.factor=2\nmin.insync.replicas=3\nacks=all\n"}
+    broken, others = (
+        "no acks=all write can be acknowledged",
+        "what else can go wrong is not searched while no acks=all write can be acknowledged",
+    )
+    _, out = ask("t --kafka-version 3.6 --metadata-version 3.6 --compare 3.7", **files)
+    assert out["headline"] == "After an upgrade from Kafka 3.6 to 3.7: 1 fixed, 0 new, 1 undecided, 0 unchanged"
+    (pair,) = out["configurations"]
+    assert pair["fixed"] == [{"label": "Broken", "says": broken, "before": "present", "after": "absent"}]
+    assert pair["undecided"] == [{"label": "Broken", "says": others, "before": "undecided", "after": "present"}]
+    _, out = ask("t --kafka-version 3.5 --metadata-version 3.5 --compare 3.6", **files)
+    assert (listed(out, "unchanged"), listed(out, "undecided")) == ([broken], [others])
+
+
+def test_what_is_assumed_of_the_mode_is_said_once(ask):
+    _, out = ask("t --kafka-version 2.8 --compare 3.9", t=DURABLE)
+    assert [line for line in out["assumed"] if "ZooKeeper" in line] == [
+        "ZooKeeper, the inter.broker.protocol.version of 2.8; give process.roles in a broker's file if it uses KRaft,"
+        " or a broker's file"
+    ]
+
+
 def test_the_same_release(ask):
     _, out = ask("t --kafka-version 3.7 --compare 3.7", t=DURABLE)
     assert out["headline"] == "Kafka 3.7 is the release that the cluster has: 0 fixed, 0 new, 1 undecided, 4 unchanged"
@@ -252,6 +276,12 @@ def test_each_configuration_is_compared_and_the_worst_is_first(ask):
             "--compare 4.3: brokers of Kafka 4.3 do not start: metadata.version 4.4 (--kafka-version) is newer, and"
             " Kafka refuses to lower it below 4.4-IV2, which changed the metadata's records; if the cluster has an"
             " older one, give --metadata-version",
+        ),
+        (
+            "--kafka-version 3.9 --compare 2.8",
+            "--compare 2.8: brokers of Kafka 2.8 do not start: metadata.version 3.9 (--kafka-version) is newer, and"
+            " Kafka refuses to lower it below 3.7-IV2, which changed the metadata's records; if the cluster has an"
+            " older one, give --metadata-version; give zookeeper.connect in a broker's file if it uses ZooKeeper",
         ),
         (
             "--kafka-version 4.2 --metadata-version 4.2 --compare 4.1",
