@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from isrcheck.checker.answers.answer import Answer
 from isrcheck.checker.answers.questions import Question, Topic
@@ -38,6 +38,17 @@ class Alert:
     """How long the condition has to hold before the alert fires (`for` in a rule of Prometheus)."""
     threshold: str = "> 0"
     """The comparison with which the alert fires."""
+    since: str = ""
+    """The first release with the metric; empty if every release has it."""
+
+    @property
+    def metric(self) -> str:
+        """The name of the metric within its MBean; without an MBean, what the metric measures."""
+        return self.source.rpartition("name=")[2]
+
+    def is_for(self, answer: Answer) -> bool:
+        """Whether the release of an answer has the metric."""
+        return not self.since or answer.cluster.release.has(self.since)
 
     @property
     def expression(self) -> str:
@@ -134,14 +145,24 @@ def _disk(answer: Answer) -> str | None:
 def _restarts(answer: Answer) -> str | None:
     if not (_fails(answer, Topic.POWER) or _fails(answer, Topic.POWER_OF_ALL)):
         return None
-    return "several brokers restarted together: after a loss of power, records that were not flushed can be lost"
+    return (
+        "brokers started within 2 minutes of each other: if they lost power, records that were not flushed can be lost"
+        " (restarts by hand in such quick succession look the same; brokers that come back one by one are not noticed)"
+    )
 
 
 def _transactions(answer: Answer) -> str | None:
     if not answer.case.transactions:
         return None
-    return "transactions are open for longer than their timeout: read_committed consumers wait at them"
+    # ProducerStateManager.hasLateTransaction
+    return (
+        "transactions are open for 5 minutes longer than transaction.max.timeout.ms permits: read_committed consumers"
+        " wait at them"
+    )
 
+
+_STARTED = f"(process_start_time_seconds and on (instance) {metric_of(f'{MANAGER}LeaderCount')})"
+"""When each broker started: the processes that have the metric of a broker."""
 
 ALERTS = (
     Alert("KafkaOfflinePartitions", f"{CONTROLLER}OfflinePartitionsCount", "max({})", "critical", _offline),
@@ -152,8 +173,8 @@ ALERTS = (
         "critical",
         _unclean,
     ),
-    Alert("KafkaUnderMinIsr", f"{MANAGER}UnderMinIsrPartitionCount", "sum({})", "critical", _below),
-    Alert("KafkaAtMinIsr", f"{MANAGER}AtMinIsrPartitionCount", "sum({})", "warning", _at, pause="5m"),
+    Alert("KafkaUnderMinIsr", f"{MANAGER}UnderMinIsrPartitionCount", "sum({})", "critical", _below, since="1.0"),
+    Alert("KafkaAtMinIsr", f"{MANAGER}AtMinIsrPartitionCount", "sum({})", "warning", _at, pause="5m", since="2.3"),
     Alert(
         "KafkaUnderReplicatedPartitions",
         f"{MANAGER}UnderReplicatedPartitions",
@@ -180,13 +201,14 @@ ALERTS = (
         "sum({})",
         "critical",
         _disk,
+        since="1.0",
     ),
     Alert(
         "KafkaBrokersRestartedTogether",
         "the start time of the process, which the exporter itself provides",
-        "count(changes(process_start_time_seconds[15m]) > 0"
-        " and on (instance) kafka_server_replicamanager_leadercount >= 0)",
-        "critical",
+        # The start times alone: a pod that is created again is a new instance, without samples from before the outage.
+        f"count({_STARTED} > time() - 900 and {_STARTED} > scalar(max({_STARTED})) - 120)",
+        "warning",
         _restarts,
         threshold="> 1",
     ),
@@ -197,6 +219,7 @@ ALERTS = (
         "warning",
         _transactions,
         pause="5m",
+        since="3.2",
     ),
 )
 
@@ -204,16 +227,26 @@ ALERTS = (
 def rules_of(answers: Sequence[Answer]) -> list[Rule]:
     """Return the rules that a cluster needs."""
     subjects = [subject(answer.cluster) for answer in answers]
-    always_fires = any(map(has_no_spare, answers))  # the sum over all topics
+    without_spare = sorted({topic for answer in answers if has_no_spare(answer) for topic in answer.cluster.topics})
     rules = []
     for alert in ALERTS:
-        if alert.why is _at and always_fires:
-            continue
-        found = [(alert.why(answer), topics) for answer, topics in zip(answers, subjects, strict=True)]
+        found = [
+            (alert.why(answer), topics)
+            for answer, topics in zip(answers, subjects, strict=True)
+            if alert.is_for(answer)
+        ]
         findings = grouped(dict.fromkeys((why, topics) for why, topics in found if why is not None))
         if findings:
-            rules.append(Rule(alert, findings))
+            is_at = alert.why is _at and without_spare
+            rules.append(Rule(_without_topics(alert, without_spare) if is_at else alert, findings))
     return rules
+
+
+def _without_topics(alert: Alert, topics: Sequence[str]) -> Alert:
+    """Return the alert KafkaAtMinIsr with the metric of each partition, and without these topics."""
+    names = "|".join(topics).replace(".", r"\\.")  # in a string of PromQL, a backslash is written twice
+    query = f'sum({{}}{{{{topic!~"{names}"}}}})'
+    return replace(alert, source="kafka.cluster:type=Partition,name=AtMinIsr", query=query)
 
 
 def as_yaml(answers: Sequence[Answer]) -> str:
@@ -260,7 +293,10 @@ def _without_metric(answer: Answer) -> Iterator[str]:
     """Yield a line for each finding that no alert shows."""
     topics = subject(answer.cluster)
     if has_no_spare(answer):
-        yield f"No rule for AtMinIsrPartitionCount, which is above 0 also when all is well: {topics}"
+        yield f"KafkaAtMinIsr leaves out what is at the minimum also when all is well: {topics}"
+    for alert in ALERTS:
+        if not alert.is_for(answer) and alert.why(answer):
+            yield f"No {alert.name}, whose metric {alert.metric} came with Kafka {alert.since}: {topics}"
     if any(_fails(answer, topic) for topic in (Topic.DUPLICATES, Topic.ORDER)):
         yield f"No metric of the brokers shows that records were duplicated or reordered: {topics}"
     if silent := [exposure.failure.number for exposure in answer.exposed]:

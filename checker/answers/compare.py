@@ -54,6 +54,10 @@ class Danger:
 
 LOSS = Danger("Loss", "an acknowledged record can be lost")
 
+BROKEN = Danger("Broken", "no acks=all write can be acknowledged")
+OTHERS = Danger("Broken", "what else can go wrong is not searched while no acks=all write can be acknowledged")
+"""What stands for all other dangers if one side is broken."""
+
 LABELS = ("Broken", "Loss", "Defect", "Power", "Disk", "Resends", "Transactions", "Brokers")
 """The labels of dangers, in the order in which dangers are listed."""
 
@@ -100,8 +104,11 @@ class Compared:
     @property
     def changes(self) -> dict[Outcome, list[Change]]:
         """The dangers by what the change does to them. A danger that an answer does not mention is PERMITTED if its
-        settings alone permit such a loss; otherwise ABSENT, or UNDECIDED if nothing was searched."""
+        settings alone permit such a loss; otherwise ABSENT, or UNDECIDED if nothing was searched. If a side is broken,
+        all other dangers are summed up as one (OTHERS)."""
         was, becomes = ({danger: state for danger, state, _ in _states(answer)} for answer in (self.before, self.after))
+        if BROKEN in {**was, **becomes}:
+            was, becomes = map(_summed_up, (was, becomes))
         dangers = sorted({**was, **becomes}, key=lambda danger: LABELS.index(danger.label))
         for states, answer in ((was, self.before), (becomes, self.after)):
             unless = State.ABSENT if answer.findings else State.UNDECIDED
@@ -174,7 +181,7 @@ SAYS: Mapping[Topic, tuple[str, str]] = {
 def _states(answer: Answer) -> Iterator[tuple[Danger, State, Finding | None]]:
     """Yield every danger that the answer speaks of, with its state, and the finding behind it (None: no search)."""
     if answer.why_broken is not None:
-        yield Danger("Broken", "no acks=all write can be acknowledged"), State.PRESENT, None
+        yield BROKEN, State.PRESENT, None
     if answer.loss is not None:
         yield LOSS, State.PRESENT if how_lost(answer) or answer.loss.fails else _state(answer.loss), answer.loss
     for exposure in answer.exposures:
@@ -186,6 +193,14 @@ def _states(answer: Answer) -> Iterator[tuple[Danger, State, Finding | None]]:
     for question, finding in answer.findings.items():
         if question.topic in SAYS:
             yield _of_question(question), _state(finding, question.topic), finding
+
+
+def _summed_up(states: Mapping[Danger, State]) -> dict[Danger, State]:
+    """Return whether a side is broken; and whether any other danger is present, which is undecided if it is."""
+    if BROKEN in states:
+        return {BROKEN: State.PRESENT, OTHERS: State.UNDECIDED}
+    worst = min(states.values(), key=list(State).index, default=State.UNDECIDED)
+    return {BROKEN: State.ABSENT, OTHERS: worst}
 
 
 def _of_failure(failure: Failure) -> Danger:
@@ -244,7 +259,7 @@ def _evidence(pair: Compared) -> Iterator[str]:
     """Yield, for each danger, what is behind it before and after the change: findings, searches, steps of a history."""
     was, becomes = ({danger: finding for danger, _, finding in _states(answer)} for answer in (pair.before, pair.after))
     unsearched = {failure.number: why for answer in (pair.before, pair.after) for failure, why in answer.unsearched}
-    for change in (change for changes in pair.changes.values() for change in changes):
+    for change in (change for changes in pair.changes.values() for change in changes if change.danger != OTHERS):
         yield from ("", change.line)
         old, new = was.get(change.danger), becomes.get(change.danger)
         for side, finding in {"before": old, "after": new}.items() if old != new else [("before and after", old)]:

@@ -16,6 +16,7 @@ from typing import Any
 
 from isrcheck.checker.cluster.clients import (
     CLIENT_KEYS,
+    LOG_REPLICAS,
     Consumer,
     Producer,
     Transactions,
@@ -131,7 +132,8 @@ def clusters_of(
     sections, of_clients = weakest_clients(sections, before or versions_of(description, *versions))
     clusters = tuple(_cluster(sections, description, topics, versions, before) for topics in (alike.values() or [[]]))
     of_settings = _given_by_some(Settings(sections), clusters)
-    remarks = *description.remarks, *of_files, *of_clients, *of_settings
+    of_internal_topics = _internal_topics(Settings(sections), clusters)
+    remarks = *description.remarks, *of_files, *of_clients, *of_settings, *of_internal_topics
     return Reading(clusters, remarks, description.racks, description.voters, description.active_controller)
 
 
@@ -161,6 +163,30 @@ def _given_by_some(settings: Settings, clusters: Sequence[Cluster]) -> Iterator[
             )
 
 
+_INTERNAL_TOPICS = {
+    "offsets.topic.replication.factor": ("__consumer_offsets", "the committed offsets of groups"),
+    LOG_REPLICAS: ("__transaction_state", "the states of transactions"),
+    "share.coordinator.state.topic.replication.factor": ("__share_group_state", "the positions of share groups"),
+}
+"""The settings of brokers for the replicas of an internal topic, with the topic and what it keeps."""
+
+
+def _internal_topics(settings: Settings, clusters: Sequence[Cluster]) -> Iterator[str]:
+    """Yield a remark for each internal topic that brokers create with one replica although other topics have more,
+    unless an output describes the topic, or the answer itself speaks of it (for consumers and for transactions)."""
+    said = {topic for cluster in clusters for topic in cluster.topics}
+    if any(Role.CONSUMER in cluster.given_roles for cluster in clusters):
+        said.add("__consumer_offsets")
+    if any(cluster.transactions is not None for cluster in clusters):
+        said.add("__transaction_state")
+    if not any(cluster.is_replication_given and cluster.replication_factor.value > 1 for cluster in clusters):
+        return
+    for given in settings:
+        topic, keeps = _INTERNAL_TOPICS.get(given.key, ("", ""))
+        if topic and topic not in said and given.text == "1":
+            yield f"{given.source}: {given.spelled}: one lost broker loses {keeps} ({topic})"
+
+
 def _cluster(
     sections: Sequence[Section],
     description: Described,
@@ -173,8 +199,10 @@ def _cluster(
     of_topic = [Section(Role.TOPIC, topics[0].name, topics[0].properties)] if topics else []
     settings = Settings([*sections, *of_topic])
     versions = read_versions(settings, *given_versions, description.evidence, description.release)
+    if before is not None:
+        versions = replace(versions, assumed=())  # said of the versions before
+    generation, version_lines = read_generation(settings, versions, description.eligible_replicas, before)
     before = before or versions
-    generation, version_lines = read_generation(settings, versions, description.eligible_replicas)
     replication_factor = _decide(_REPLICATION_FACTOR, settings, versions)
     least = read_least_isr(settings, versions, has_elr=generation.has_elr, shown_default=_shown_default(topics, before))
     min_insync_replicas = least.setting

@@ -138,12 +138,17 @@ def features_off(generation: Generation) -> list[str]:
 
 
 def read_generation(
-    settings: Settings, versions: Versions, eligible_replicas: str | None = None
+    settings: Settings,
+    versions: Versions,
+    eligible_replicas: str | None = None,
+    before: Versions | None = None,
 ) -> tuple[Generation, list[Setting[Any]]]:
     """Return the generation, and the settings that determine it. `eligible_replicas` is the place in the `--describe`
-    output that names eligible leader replicas, or None. Raises PropertiesError if settings contradict each other."""
+    output that names eligible leader replicas, or None. If the brokers have got another release, `before` has their
+    versions before: they decide whether controllers keep eligible leader replicas. Raises PropertiesError if settings
+    contradict each other."""
     release = versions.release
-    elr = _elr(settings, versions, eligible_replicas) if versions.has_kraft else Setting(False, "")
+    elr = _elr(settings, before or versions, eligible_replicas) if versions.has_kraft else Setting(False, "")
     assumes_elr = elr.value and not eligible_replicas and settings.get(*ELR_VERSION) is None
     if versions.has_kraft:
         (protocol, switches, why), differs = _with_kraft(versions, has_elr=elr.value), ""

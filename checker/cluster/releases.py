@@ -38,6 +38,14 @@ LAST_WITH_ZOOKEEPER = "3.9"
 FIRST_METADATA_VERSION = "3.0-IV1"
 """The oldest metadata.version of a KRaft cluster."""
 
+_CHANGED_METADATA = """
+    3.0-IV1 3.2-IV0 3.3-IV1 3.3-IV2 3.3-IV3 3.4-IV0 3.5-IV2 3.6-IV1 3.6-IV2 3.7-IV0 3.7-IV2 4.0-IV1 4.3-IV0 4.4-IV1
+    4.4-IV2
+"""
+CHANGED_METADATA = _CHANGED_METADATA.split()
+"""The metadata versions that changed the records of the metadata (MetadataVersion.didMetadataChange), oldest first.
+Controllers refuse to lower metadata.version below any of them, also as an unsafe downgrade (FeatureControlManager)."""
+
 # Confluent Platform has numbers of its own. Numbers up to 4.1 are also numbers of Kafka: the two are indistinguishable.
 _CONFLUENT_PLATFORM: dict[tuple[int, ...], tuple[int, ...]] = {
     **{(5, minor): (2, minor) for minor in range(6)},

@@ -730,6 +730,46 @@ def test_a_setting_of_some_brokers_alone_is_reported() -> None:
         assert Row(files, "3.9", None, ()).read().remarks == remarks
 
 
+def test_an_internal_topic_with_one_replica_is_reported_if_other_topics_have_more() -> None:
+    """Kafka's own server.properties has these factors. Answers about groups and transactions speak of them anyway."""
+    broker = "b: process.roles=broker node.id=1 offsets.topic.replication.factor=1 transaction.state.log.min.isr=1"
+    broker += " transaction.state.log.replication.factor=1 share.coordinator.state.topic.replication.factor=1"
+    offsets = (
+        "b:3: offsets.topic.replication.factor=1: one lost broker loses the committed offsets of groups"
+        " (__consumer_offsets)"
+    )
+    states = (
+        "b:5: transaction.state.log.replication.factor=1: one lost broker loses the states of transactions"
+        " (__transaction_state)"
+    )
+    share = (
+        "b:6: share.coordinator.state.topic.replication.factor=1: one lost broker loses the positions of share groups"
+        " (__share_group_state)"
+    )
+    for files, remarks in (
+        (f"{broker} / t: replication.factor=3 min.insync.replicas=2", (offsets, states, share)),
+        (f"{broker} / t: replication.factor=1 min.insync.replicas=1", ()),
+        (f"{broker} / t: min.insync.replicas=2", ()),
+        (
+            f"{broker} / t: replication.factor=3 cleanup.policy=delete / c: group.id=g isolation.level=read_committed",
+            (states, share),
+        ),
+        (f"{broker} / t: replication.factor=3 cleanup.policy=delete / p: transactional.id=a", (offsets, share)),
+        ("b: broker.id=1 offsets.topic.replication.factor=3 / t: replication.factor=3 cleanup.policy=delete", ()),
+    ):
+        assert Row(files, "4.2", None, ()).read().remarks == remarks
+
+
+def test_an_internal_topic_that_is_described_has_the_replicas_of_its_description() -> None:
+    Path("d").write_text(
+        "Topic: __consumer_offsets PartitionCount: 1 ReplicationFactor: 3 Configs: min.insync.replicas=2\n"
+        "  Topic: __consumer_offsets Partition: 0 Leader: 1 Replicas: 1,2,3 Isr: 1,2,3\n",
+        encoding="utf-8",
+    )
+    Path("b").write_text("broker.id=1\noffsets.topic.replication.factor=1\n", encoding="utf-8")
+    assert read_clusters([(None, Path("b"))], "3.9", ["d"]).remarks == ()
+
+
 @pytest.mark.parametrize(
     ("one", "other"),
     [
