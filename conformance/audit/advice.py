@@ -15,14 +15,6 @@ from isrcheck.conformance.audit.findings import count, names, offsets, spell_tab
 MOST_PIECES = 10
 """The most ranges of offsets that are listed for a candidate."""
 
-WHY = {
-    Standing.COMMITTED: "below the high watermark of a broker that has them",
-    Standing.PERHAPS: "no broker that has them has a high watermark above them on its disk",
-    Standing.REPLACED: "a later leader began without them: acknowledged only if its election was unclean",
-    Standing.UNCOMMITTED: "a broker of the ISR or ELR lacks them",
-}
-"""The evidence for the standing of lost records."""
-
 
 def spell_ranking(partition: str, ranking: Ranking) -> Iterator[str]:
     """The lines about the candidates of a partition."""
@@ -62,13 +54,11 @@ def _spell_candidate(best: Candidate, candidate: Candidate) -> Iterator[str]:
         else f"{candidate.broker} loses nothing that a copy has"
     )
     for piece in candidate.losses[:MOST_PIECES]:
-        yield f"  {_range(piece)}, on {names(piece.holders)}: {piece.standing}: {WHY[piece.standing]}"
+        yield f"  {_range(piece)}, on {names(piece.holders)}: {piece.standing}: {piece.evidence.value[1]}"
     if len(candidate.losses) > MOST_PIECES:
         yield f"  and {len(candidate.losses) - MOST_PIECES} more ranges, which --json lists"
     if candidate.acked_lost:
-        shown = ", ".join(map(str, candidate.acked_lost[:MOST_PIECES]))
-        more = len(candidate.acked_lost) - MOST_PIECES
-        yield f"  listed as acknowledged: offsets {shown}{f' and {more} more' if more > 0 else ''}"
+        yield f"  listed as acknowledged: {_shown(candidate.acked_lost)}"
     for truncation in candidate.truncations:
         removed = count(truncation.removed, "record")
         yield f"  {truncation.broker} truncates its log at offset {truncation.offset}: it removes {removed}"
@@ -85,6 +75,12 @@ def _spell_candidate(best: Candidate, candidate: Candidate) -> Iterator[str]:
     if held:
         waits = [f"{broker}, which has {number:,} of these" for broker, number in held.most_common()]
         yield f"  committed or perhaps acknowledged: if it can come back, wait for {'; or for '.join(waits)}"
+
+
+def _shown(those: Sequence[int]) -> str:
+    """The first of these offsets, and the number of the others."""
+    more = len(those) - MOST_PIECES
+    return f"offsets {', '.join(map(str, those[:MOST_PIECES]))}{f' and {more} more' if more > 0 else ''}"
 
 
 def _range(piece: Piece) -> str:
@@ -137,9 +133,10 @@ def advice(ranking: Ranking) -> Iterator[str]:
         if candidate.broker in membership.complete:
             group, lost = _group(ranking, candidate.broker), candidate.lost(Standing.COMMITTED)
             if lost:
+                lacks = "lacks" if candidate.log.is_whole else "may lack"
                 yield (
-                    f"{candidate.broker} was in the {group}, yet lacks {count(lost, 'committed record')}: did its disk"
-                    " lose them? Kafka may elect it when it starts: keep it down until another broker leads"
+                    f"{candidate.broker} was in the {group}, yet {lacks} {count(lost, 'committed record')}: did its"
+                    " disk lose them? Kafka may elect it when it starts: keep it down until another broker leads"
                 )
             elif candidate.was_longer is not None:
                 yield (
@@ -149,7 +146,8 @@ def advice(ranking: Ranking) -> Iterator[str]:
                 )
             else:
                 is_clean = True
-                unless = ", unless its disk lost what others have" if candidate.losses else ""
+                unless = " that a copy has" if ranking.listed_nowhere else ""
+                unless += ", unless its disk lost what others have" if candidate.losses else ""
                 yield (
                     f"start {candidate.broker}: it was in the {group}, so Kafka elects it and loses nothing"
                     f" committed{unless}"
@@ -168,6 +166,12 @@ def advice(ranking: Ranking) -> Iterator[str]:
         yield (
             f"no copy has {offsets(ends, committed - 1)}, which were committed (high watermark {committed} of"
             f" {owner.broker}): only a replica without a folder here can have them"
+        )
+    nowhere = ranking.listed_nowhere
+    if nowhere:
+        yield (
+            f"no copy has {count(len(nowhere), 'listed record')} ({_shown(nowhere)}): only a replica without a folder"
+            " here can have them"
         )
     if not is_clean:
         equal = [each.broker for each in candidates[1:] if not each.fewer and not each.more]

@@ -54,7 +54,7 @@ def audit_partition(
     """Audit a partition. `copies`: all copies of the partition; `brokers`: the names of all log folders.
 
     At most `most` bytes of each segment are read. `hear` is called with each batch that was read. With `membership`,
-    the copies are ranked as candidates for an election.
+    the copies are ranked as candidates for an election, and the members of the ELR must hold what is committed, too.
     """
     logs = [CopyLog(copy, most) for copy in copies]
     for log in logs:
@@ -62,8 +62,9 @@ def audit_partition(
     related, findings = _of_one_topic(logs)
     findings += _absent(logs, brokers)
     snapshots = [SnapshotCheck(log) for log in logs]
-    records = AckedCheck(related, acked, isr) if acked is not None else None
-    committed = CommittedCheck(related, isr)
+    elr = set(membership.elr) if membership is not None else set()
+    records = AckedCheck(related, acked, isr, elr) if acked is not None else None
+    committed = CommittedCheck(related, isr, elr)
     differences = (finding for region in compare(related) for finding in committed.judge(region))
     findings += at_most(MOST_FINDINGS, differences)
     for log in logs:

@@ -34,6 +34,10 @@ def ask(capsys):
 
 
 REPLACED = "replaced: a later leader began without them: acknowledged only if its election was unclean"
+MAYBE = (
+    "replaced: a later leader began without them. It lacked committed records, too, so these may have been acknowledged"
+)
+LISTED = "committed: the list of acknowledged records has them, or a later record of the same log"
 COMMITTED = "committed: below the high watermark of a broker that has them"
 PERHAPS = "perhaps acknowledged: no broker that has them has a high watermark above them on its disk"
 UNCOMMITTED = "not committed: a broker of the ISR or ELR lacks them"
@@ -300,9 +304,63 @@ def test_a_list_counts_what_each_candidate_loses(ask, incident):
     ]
     assert told(lines, "advice") == [
         elect("broker2"),
+        "advice: broker1 loses fewer committed records (0 instead of 2), but also what later leaders wrote: an earlier"
+        " election was unclean, and you have to choose",
         "advice: broker1 loses fewer of the listed records (0 instead of 1)",
     ]
+    assert f"  offsets 4 to 5 of epoch 1, on broker1: {LISTED}" in lines
+    assert (
+        f"  offset 4 of epoch 2, on broker2: {PERHAPS}" in lines
+    )  # m4 is in both epochs: either may be the listed one
     assert told(lines, "not known")[-1] == f"{LAG}the list tells it only of what it lists"
+
+
+@pytest.mark.parametrize("option", ["--isr", "--elr"])
+def test_a_member_without_a_listed_record_is_no_clean_leader(capsys, ask, tmp_path, monkeypatch, option):
+    """Both high watermarks are below the record: only its producer knows that it was committed."""
+    monkeypatch.chdir(tmp_path)
+    broker(tmp_path / "broker2", batches(*[0] * 9), high_watermark=5)
+    broker(tmp_path / "broker3", batches(*[0] * 6), high_watermark=5)
+    (tmp_path / "acked.txt").write_text("6 m6\n", encoding="utf-8")
+    words = ["broker2", "broker3", "--replicas", "broker3,broker2", option, "broker3", "--acked", "acked.txt"]
+    group = option.removeprefix("--").upper()
+    lines, code = ask(*words)
+    assert code == VIOLATED
+    assert told(lines, "advice") == [
+        f"advice: broker3 was in the {group}, yet lacks 1 committed record: did its disk lose them? Kafka may elect it"
+        " when it starts: keep it down until another broker leads",
+        elect("broker2"),
+    ]
+    assert f"  offset 6 of epoch 0, on broker2: {LISTED}" in lines
+    assert f"  offsets 7 to 8 of epoch 0, on broker2: {PERHAPS}" in lines
+    assert [line.partition(" which ")[2] for line in audit(capsys, *words, "--candidates").findings] == [
+        f"broker2 holds: a committed record is missing, for broker3 was in the {group}"
+    ]
+
+
+def test_a_listed_record_that_no_copy_has(ask, tmp_path, monkeypatch):
+    """Broker 3 was in the ISR, and nobody has more: that it lacks other records does not tell that they were not
+    committed."""
+    monkeypatch.chdir(tmp_path)
+    broker(tmp_path / "broker2", batches(*[0] * 4), high_watermark=2)
+    broker(tmp_path / "broker3", batches(*[0] * 3), high_watermark=2)
+    (tmp_path / "acked.txt").write_text("7 m7\n", encoding="utf-8")
+    lines, _ = ask("broker2", "broker3", "--isr", "broker3", "--acked", "acked.txt")
+    assert told(lines, "advice") == [
+        "advice: start broker3: it was in the ISR, so Kafka elects it and loses nothing committed that a copy has,"
+        " unless its disk lost what others have",
+        "advice: no copy has 1 listed record (offsets 7): only a replica without a folder here can have them",
+    ]
+    assert f"  offset 3 of epoch 0, on broker2: {PERHAPS}" in lines
+
+
+def test_records_of_a_leader_that_a_leader_with_a_loss_replaced(ask, incident, tmp_path):
+    """The list proves that the election of broker 2 was unclean: the others may be acknowledged, too."""
+    (tmp_path / "acked.txt").write_text('{"offset": 4, "value": "w4"}\n', encoding="utf-8")
+    broker(tmp_path / "broker4", [*batches(0, 0, 0, 0), *batches(1, 1, start=4, values="w")], epochs=[(0, 0), (1, 4)])
+    lines, _ = ask("broker2", "broker4", "--acked", "acked.txt")
+    assert f"  offset 4 of epoch 1, on broker4: {LISTED}" in lines
+    assert f"  offset 5 of epoch 1, on broker4: {MAYBE}" in lines
 
 
 def test_an_earlier_unclean_election_is_a_choice(ask, tmp_path, monkeypatch):
@@ -372,13 +430,16 @@ def test_what_was_not_read_is_not_known(ask, tmp_path, monkeypatch):
     (tmp_path / "acked.txt").write_text("2 m2\n", encoding="utf-8")
     lines, code = ask("broker1", "broker2", "--acked", "acked.txt", "--isr", "broker2", "--replicas", "broker1,broker2")
     assert told(lines, "not known") == [
-        f"{LAG}the list tells it only of what it lists",
         "not known: which records of broker1 are committed: it has no high watermark on disk",
         "not known: the leader epochs of broker1: its checkpoint is missing, and its batches stand in for it",
         "not known: what broker2 has from offset 1 on, which was not read: it may lose less, or hold more",
         "not known: whether broker2 has 1 listed record: what is there was not read, or compacted",
     ]
-    assert lines[3].split() == ["broker2", "0", "at", "least", "1", "3", "0", "2", "0", "0", "0"]
+    assert lines[3].split() == ["broker2", "0", "at", "least", "1", "3", "2", "0", "0", "0", "0"]
+    assert told(lines, "advice")[0] == (
+        "advice: broker2 was in the ISR, yet may lack 2 committed records: did its disk lose them? Kafka may elect it"
+        " when it starts: keep it down until another broker leads"
+    )
     assert code == USAGE
 
 
@@ -406,7 +467,7 @@ def test_the_object(capsys, incident):
             }
         ],
         "more_than_the_best": [
-            {"first_offset": 4, "last_offset": 5, "epoch": 1, "brokers": ["broker1"], "standing": "replaced"}
+            {"first_offset": 4, "last_offset": 5, "epoch": 1, "brokers": ["broker1"], "standing": "committed"}
         ],
         "truncations": [{"broker": "broker2", "offset": 4, "removed": 1}],
         "deleted_below": None,
@@ -433,7 +494,7 @@ def test_leader_epochs_that_go_back(ask, tmp_path, monkeypatch):
     lines, code = ask("broker1", "broker2")
     assert lines[4:7] == [
         "broker1 loses 2 records:",
-        f"  offsets 2 to 3 of epoch 0, on broker2: {REPLACED}",
+        f"  offsets 2 to 3 of epoch 0, on broker2: {MAYBE}",
         "  broker2 truncates its log at offset 1: it removes 3 records",
     ]
     assert code == VIOLATED
