@@ -267,6 +267,60 @@ def test_the_id_is_in_the_log_folder(ask, incident, tmp_path):
     )
 
 
+@pytest.mark.parametrize("places", [("broker2", "broker3"), ("x/n2/kafka-logs", "x/n3/kafka-logs")])
+def test_the_options_name_brokers_by_their_ids(capsys, ask, tmp_path, monkeypatch, places):
+    """As in the output of kafka-topics: 3 is the broker whose meta.properties says so, whatever its folder's name."""
+    monkeypatch.chdir(tmp_path)
+    for number, place in zip((2, 3), places, strict=True):
+        broker(tmp_path / place, batches(*[0] * (7 - number)), high_watermark=2)
+        (tmp_path / place / "meta.properties").write_text(f"version=1\nnode.id={number}\n")
+    second, third = places
+    lines, code = ask(*places, "--replicas", "3,2", "--isr", "3")
+    assert told(lines, "Kafka elects") == [
+        f"Kafka elects: {third}, once it is live, in a clean election from the ISR",
+        f"Kafka elects: otherwise, {ALLOWED} {third} (loses 1 record), {second} (loses nothing)",
+    ]
+    assert told(lines, "advice") == [
+        f"advice: start {third}: it was in the ISR, so Kafka elects it and loses nothing committed, unless its disk"
+        " lost what others have"
+    ]
+    assert told(lines, "not known") == []
+    assert code == DONE
+    assert audit(capsys, *places, "--isr", "3").errors == ""
+
+
+def test_a_folder_with_the_id_of_another_broker_as_its_name(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for number, place in ((2, "3"), (3, "4")):
+        (broker(tmp_path / place, batches(0)) / "meta.properties").write_text(f"node.id={number}\n")
+    assert audit(capsys, "3", "4", "--isr", "3") == (
+        USAGE,
+        "",
+        "conform: --isr 3: 3 may be any of the folders 3, 4; give the folders other names\n",
+    )
+
+
+def test_an_id_at_the_end_of_a_name_is_told(capsys, incident, tmp_path):
+    told = audit(capsys, *incident, "--isr", "2,broker2")
+    assert "assumed: broker2 is the broker with id 2, because its folder has no meta.properties\n" in told.out
+    assert "assumed" not in audit(capsys, *incident, "--isr", "broker2").out
+    (tmp_path / "broker1" / "meta.properties").write_text("broker.id=2\n")
+    assert "assumed" not in audit(capsys, *incident, "--isr", "2").out
+    (tmp_path / "broker1").rename(tmp_path / "old2")
+    (tmp_path / "old2" / "meta.properties").unlink()
+    told = audit(capsys, "old2", "broker2", "--isr", "2")
+    assert (told.code, told.errors) == (
+        USAGE,
+        "conform: --isr 2: 2 may be any of the folders old2, broker2; name the folder\n",
+    )
+    (tmp_path / "old2" / "meta.properties").write_text("broker.id=two\n")
+    told = audit(capsys, "old2", "broker2", "--isr", "2")
+    assert (told.code, told.errors.partition(" is not")[0]) == (
+        USAGE,
+        "conform: old2/meta.properties: byte 0: 'two'",
+    )
+
+
 def test_a_metadata_log_that_cannot_help(capsys, incident, tmp_path):
     def complaint(*words):
         told = audit(capsys, *words)
