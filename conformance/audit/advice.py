@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from isrcheck.conformance.audit.candidates import Candidate, Piece, Ranking, Standing
+from isrcheck.conformance.audit.candidates import Candidate, Membership, Piece, Ranking, Standing
 from isrcheck.conformance.audit.findings import count, names, offsets, spell_table
 
 MOST_PIECES = 10
@@ -93,11 +93,13 @@ def kafka_elects(ranking: Ranking) -> Iterator[str]:
     members = ranking.membership
     group = members.isr or members.elr
     if group:
-        ordered = [broker for broker in members.replicas if broker in group] or group
         what = "ISR" if members.isr else "ELR (the ISR is empty)" if members.is_exact else "ELR, if the ISR is empty"
-        first = "the first" if members.replicas else "a"
-        who = f"{group[0]}, once it is live" if len(group) == 1 else f"{first} live one of {', '.join(ordered)}"
-        yield f"{who}, in a clean election from the {what}"
+        yield f"{_first_live(members, group)}, in a clean election from the {what}"
+        if members.isr and members.elr:
+            yield (
+                f"once the controller has fenced {names(members.isr)}, and so moved the whole ISR to the ELR:"
+                f" {_first_live(members, members.complete)}, in a clean election from the ELR"
+            )
         if members.elr or members.last_known_elr:
             yield "none of them that stopped uncleanly: such a broker leaves ISR and ELR when it registers again"
     if len(members.last_known_elr) > 1:
@@ -113,6 +115,13 @@ def kafka_elects(ranking: Ranking) -> Iterator[str]:
         costs = ", ".join(f"{broker} ({_cost(ranking, broker)})" for broker in members.replicas)
         otherwise = "otherwise, " if group or members.last_known_elr else ""
         yield f"{otherwise}if settings or an administrator allow an unclean election, the first live one of {costs}"
+
+
+def _first_live(members: Membership, group: Sequence[str]) -> str:
+    """Whom Kafka elects of a group of brokers."""
+    ordered = [broker for broker in members.replicas if broker in group] or group
+    first = "the first" if members.replicas else "a"
+    return f"{ordered[0]}, once it is live" if len(ordered) == 1 else f"{first} live one of {', '.join(ordered)}"
 
 
 def _cost(ranking: Ranking, broker: str) -> str:
@@ -149,8 +158,8 @@ def advice(ranking: Ranking) -> Iterator[str]:
                 unless = " that a copy has" if ranking.listed_nowhere else ""
                 unless += ", unless its disk lost what others have" if candidate.losses else ""
                 yield (
-                    f"start {candidate.broker}: it was in the {group}, so Kafka elects it and loses nothing"
-                    f" committed{unless}"
+                    f"start {candidate.broker}: it was in the {group}, so Kafka elects it"
+                    f"{_if_the_isr_is_empty(membership, candidate.broker)} and loses nothing committed{unless}"
                 )
     for broker in membership.complete:
         if broker not in present:
@@ -190,6 +199,15 @@ def advice(ranking: Ranking) -> Iterator[str]:
         listed, fewest = len(other.acked_lost or ()), len(best.acked_lost or ())
         if listed < fewest:
             yield f"{other.broker} loses fewer of the listed records ({listed:,} instead of {fewest:,})"
+
+
+def _if_the_isr_is_empty(members: Membership, broker: str) -> str:
+    """The condition on which Kafka elects a member of the ELR; empty if it is met, or for a member of the ISR. If the
+    controller fences the last member of the ISR, the ISR becomes empty. Kafka: PartitionChangeBuilder.isValidNewLeader,
+    maybePopulateTargetElr; ReplicationControlManager.handleBrokerFenced."""
+    if broker in members.isr or (members.is_exact and not members.isr):
+        return ""
+    return f", once the controller has fenced {names(members.isr)}," if members.isr else ", if the ISR is empty,"
 
 
 def _group(ranking: Ranking, broker: str) -> str:

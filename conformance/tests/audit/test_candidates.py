@@ -127,11 +127,21 @@ def test_a_member_of_the_isr_leads_cleanly(ask, incident):
     assert code == DONE
     lines, _ = ask(*incident, "--elr", "broker1", "--replicas", "broker1,broker2,broker3")
     assert told(lines, "advice") == [
-        "advice: start broker1: it was in the ELR, so Kafka elects it and loses nothing committed, unless its disk lost"
-        " what others have"
+        "advice: start broker1: it was in the ELR, so Kafka elects it, if the ISR is empty, and loses nothing"
+        " committed, unless its disk lost what others have"
     ]
     assert f"  offset 4 of epoch 2, on broker2: {UNCOMMITTED}" in lines
     assert told(lines, "not known") == []
+
+
+def test_a_member_of_the_elr_leads_only_while_the_isr_is_empty(ask, incident):
+    lines, _ = ask("broker1", "broker2", "--isr", "broker2", "--elr", "broker1", "--replicas", "broker2,broker1")
+    assert told(lines, "advice") == [
+        "advice: start broker2: it was in the ISR, so Kafka elects it and loses nothing committed, unless its disk lost"
+        " what others have",
+        "advice: start broker1: it was in the ELR, so Kafka elects it, once the controller has fenced broker2, and"
+        " loses nothing committed, unless its disk lost what others have",
+    ]
 
 
 def test_a_member_of_the_isr_without_committed_records_proves_nothing(ask, incident):
@@ -186,6 +196,16 @@ COSTS = (
                 "none of them that stopped uncleanly: such a broker leaves ISR and ELR when it registers again",
                 "if ISR and ELR are empty, broker2, once it is live, as the last known leader, in an unclean election:"
                 " loses 2 records",
+            ],
+        ),
+        (
+            ["--replicas", "broker3,broker1,broker4,broker2", "--isr", "broker2", "--elr", "broker1"],
+            [
+                "broker2, once it is live, in a clean election from the ISR",
+                "once the controller has fenced broker2, and so moved the whole ISR to the ELR: the first live one of"
+                " broker1, broker2, in a clean election from the ELR",
+                "none of them that stopped uncleanly: such a broker leaves ISR and ELR when it registers again",
+                f"otherwise, {ALLOWED} {COSTS}",
             ],
         ),
         (
