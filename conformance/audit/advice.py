@@ -130,6 +130,8 @@ def _cost(ranking: Ranking, broker: str) -> str:
         if candidate.broker == broker:
             lost = sum(piece.count for piece in candidate.losses)
             return f"loses {count(lost, 'record')}" if lost else "loses nothing"
+    if broker in ranking.left_out:
+        return "its copy has another topic id: its loss is not known"
     return "no folder: its loss is not known"
 
 
@@ -138,6 +140,13 @@ def advice(ranking: Ranking) -> Iterator[str]:
     candidates, membership = ranking.candidates, ranking.membership
     present = [candidate.broker for candidate in candidates]
     is_clean = False
+    if ranking.left_out and membership.topic_id is None:
+        has = "has" if len(ranking.left_out) == 1 else "have"
+        ranked = candidates[0].log
+        yield (
+            f"first find out which topic id is the right one (kafka-topics.sh --describe prints it): {ranked.broker}"
+            f" has {ranked.copy.topic_id}, {names(ranking.left_out)} {has} another. --metadata tells it, too"
+        )
     for candidate in candidates:
         if candidate.broker in membership.complete:
             group, lost = _group(ranking, candidate.broker), candidate.lost(Standing.COMMITTED)
@@ -162,7 +171,12 @@ def advice(ranking: Ranking) -> Iterator[str]:
                     f"{_if_the_isr_is_empty(membership, candidate.broker)} and loses nothing committed{unless}"
                 )
     for broker in membership.complete:
-        if broker not in present:
+        if broker in ranking.left_out:
+            yield (
+                f"look for the right folder of {broker}: it was in the {_group(ranking, broker)}, but its copy has"
+                " another topic id"
+            )
+        elif broker not in present:
             yield (
                 f"wait for {broker}, if it can come back: it was in the {_group(ranking, broker)}, so it has every"
                 " committed record unless its disk lost some"
@@ -221,7 +235,10 @@ def not_known(ranking: Ranking) -> Iterator[str]:
     if not membership.replicas:
         yield "whether the partition has other replicas, and what they have; --replicas names them"
     absent = [broker for broker in dict.fromkeys((*membership.replicas, *membership.complete)) if broker not in present]
-    for broker in absent:
+    for broker in dict.fromkeys((*absent, *ranking.left_out)):
+        if broker in ranking.left_out:
+            yield f"what {broker} has: its copy has another topic id, and is left out"
+            continue
         yield f"what {broker} has: its folder was not given"
     if not membership.complete and not membership.is_exact:
         yield "which brokers were in the ISR or ELR, and so have every committed record; --isr and --elr name them"

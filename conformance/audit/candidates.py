@@ -79,6 +79,9 @@ class Membership:
     is_exact: bool = False
     """Whether all of it is from the metadata log: an empty tuple then says that there is no such broker."""
 
+    topic_id: str | None = None
+    """The topic id, if the metadata log tells it."""
+
     @property
     def complete(self) -> tuple[str, ...]:
         """The brokers that have every committed record, unless their disks lost some."""
@@ -172,6 +175,8 @@ class Ranking:
     """Whether a list of acknowledged records was given."""
     listed_nowhere: tuple[int, ...] = ()
     """The offsets of the listed records that no copy has, and no copy has deleted."""
+    left_out: tuple[str, ...] = ()
+    """The brokers whose copies have another topic id than the copies that are ranked."""
 
 
 def reached_once(log: CopyLog) -> int:
@@ -180,8 +185,14 @@ def reached_once(log: CopyLog) -> int:
     return max(log.copy.high_watermark or 0, log.copy.recovery_point or 0)
 
 
-def rank(logs: Sequence[CopyLog], membership: Membership, acked: Sequence[Whereabouts] | None = None) -> Ranking:
-    """Rank the copies with these logs, which were read. `acked` says where the acknowledged records are."""
+def rank(
+    logs: Sequence[CopyLog],
+    membership: Membership,
+    acked: Sequence[Whereabouts] | None = None,
+    left_out: Sequence[str] = (),
+) -> Ranking:
+    """Rank the copies with these logs, which were read. `acked` says where the acknowledged records are; the copies of
+    the brokers `left_out` are of another topic of the same name."""
     ranked = sorted(logs, key=lambda log: (-_last_epoch(log), -log.end, log.broker not in membership.complete))
     pieces = _pieces(logs, membership, acked or ())
     best = ranked[0]
@@ -205,7 +216,7 @@ def rank(logs: Sequence[CopyLog], membership: Membership, acked: Sequence[Wherea
     nowhere = tuple(
         where.record.offset for where in acked or () if not (where.holders or where.deleted or where.unknown)
     )
-    return Ranking(tuple(candidates), membership, acked is not None, nowhere)
+    return Ranking(tuple(candidates), membership, acked is not None, nowhere, tuple(left_out))
 
 
 def _last_epoch(log: CopyLog) -> int:

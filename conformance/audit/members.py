@@ -38,19 +38,39 @@ def members_in(
     found: dict[str, Membership] = {}
     for (topic_id, number), changes in sorted(history.changes.items(), key=lambda item: item[1][-1].offset or 0):
         state = changes[-1].state
+        name = f"{history.name_of(topic_id)}-{number}"
         if changes[-1].what != "topic deleted":
             lists = (state.replicas, state.isr, state.elr, state.last_known_elr)
             replicas, isr, elr, last = (
                 tuple(names.get(broker, f"broker {broker}") for broker in each or ()) for each in lists
             )
-            members = Membership(replicas, isr, elr, last, is_exact=None not in lists)
-            found[f"{history.name_of(topic_id)}-{number}"] = members
-    if not found:
+            members = Membership(replicas, isr, elr, last, is_exact=None not in lists, topic_id=topic_id)
+            found[name] = members
+    others = {name: _other_topic(name, found[name].topic_id, folders) for name in sorted(found)}
+    for name, complaint in others.items():
+        if complaint is not None:
+            complain(complaint)
+            del found[name]
+    if not others:
         raise UsageError(
             f"--metadata {paths[0]}: no state of a partition of these log folders in it; give the folder"
             " __cluster_metadata-0 of the same cluster"
         )
     return found, [*remarks, *history.remarks]
+
+
+def _other_topic(partition: str, topic_id: str | None, folders: Found) -> str | None:
+    """A line that says that the copies of a partition are of other topics than the metadata log's topic of the same
+    name; None if a copy is of that topic, or if no copy tells its topic id."""
+    ids = {copy.broker: copy.topic_id for copy in folders.copies[partition] if copy.topic_id is not None}
+    if not ids or topic_id in ids.values():
+        return None
+    there = ", ".join(f"{told} on {broker}" for broker, told in ids.items())
+    return (
+        f"--metadata: the topic of {partition} has the id {topic_id} in the metadata log, and another in the log"
+        f" folders ({there}): its replicas, ISR and ELR are those of another topic, and are not used; give files of one"
+        " cluster and of one moment"
+    )
 
 
 def _names(folders: Found) -> tuple[dict[int, str], list[str]]:

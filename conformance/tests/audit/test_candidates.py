@@ -6,7 +6,7 @@ import pytest
 
 from conformance.tests.audit.building import batch, batches, broker
 from conformance.tests.audit.running import audit
-from conformance.tests.metadata_log.building import change, folder, partition, records, topic
+from conformance.tests.metadata_log.building import change, folder, partition, records, spelled_id, topic
 from isrcheck.commands.exit_codes import DONE, UNDECIDED, USAGE, VIOLATED
 
 
@@ -367,6 +367,60 @@ def test_a_metadata_log_that_cannot_help(capsys, incident, tmp_path):
     assert complaint("first", "broker2", "--candidates", "--metadata", other) == (
         "conform: --metadata: first and broker2 are folders of one broker, with id 2\n"
     )
+
+
+def with_topic_ids(folder, **ids):
+    """Write the topic ids of brokers' copies of t-0."""
+    for name, topic_id in ids.items():
+        (folder / name / "t-0" / "partition.metadata").write_text(f"version: 0\ntopic_id: {topic_id}\n")
+
+
+def test_a_metadata_log_with_another_topic_of_the_name(capsys, incident, tmp_path):
+    place, other = log_of(tmp_path, isr=(2,)), spelled_id("old")
+    with_topic_ids(tmp_path, broker1=other, broker2=other, broker3=other)
+    answer = audit(capsys, *incident, "--candidates", "--metadata", place)
+    assert answer.errors == (
+        f"conform: --metadata: the topic of t-0 has the id {spelled_id('t')} in the metadata log, and another in the"
+        f" log folders ({other} on broker1, {other} on broker2, {other} on broker3): its replicas, ISR and ELR are those of"
+        " another topic, and are not used; give files of one cluster and of one moment\n"
+    )
+    assert answer.code == USAGE
+    assert f"{elect('broker2')}\n" in answer.out
+    assert f"{MEMBERS}\n" in answer.out
+    with_topic_ids(tmp_path, broker1=spelled_id("t"), broker2=spelled_id("t"), broker3=spelled_id("t"))
+    answer = audit(capsys, *incident, "--candidates", "--metadata", place)
+    assert (answer.code, answer.errors) == (DONE, "")
+
+
+def test_the_metadata_log_tells_which_topic_id_is_right(ask, incident, tmp_path):
+    with_topic_ids(tmp_path, broker1=spelled_id("old"), broker2=spelled_id("old"), broker3=spelled_id("t"))
+    lines, code = ask(*incident, "--metadata", log_of(tmp_path, isr=(2,)))
+    assert code == USAGE
+    assert lines[2].split()[0] == "broker3"
+    assert told(lines, "advice") == [
+        "advice: look for the right folder of broker2: it was in the ISR, but its copy has another topic id",
+        elect("broker3"),
+    ]
+    left_out = "its copy has another topic id: its loss is not known"
+    costs = "broker3 (loses nothing), broker1 ({0}), broker 4 (no folder: its loss is not known), broker2 ({0})"
+    assert f"Kafka elects: otherwise, {ALLOWED} {costs.format(left_out)}" in lines
+    assert told(lines, "not known") == [
+        "not known: what broker1 has: its copy has another topic id, and is left out",
+        "not known: what broker 4 has: its folder was not given",
+        "not known: what broker2 has: its copy has another topic id, and is left out",
+    ]
+
+
+def test_copies_of_two_topics_of_one_name(ask, incident, tmp_path):
+    with_topic_ids(tmp_path, broker2="A" * 22, broker3="B" * 22)
+    lines, code = ask("broker2", "broker3", "--replicas", "broker2,broker3")
+    assert code == USAGE
+    assert told(lines, "advice") == [
+        f"advice: first find out which topic id is the right one (kafka-topics.sh --describe prints it): broker2 has"
+        f" {'A' * 22}, broker3 has another. --metadata tells it, too",
+        elect("broker2"),
+    ]
+    assert "not known: what broker3 has: its copy has another topic id, and is left out" in lines
 
 
 def test_a_list_counts_what_each_candidate_loses(ask, incident):
