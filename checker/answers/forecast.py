@@ -303,12 +303,16 @@ def _suffering(by_topic: Mapping[str, Sequence[Forecast]], effect: Effect) -> li
 def _why(forecast: Forecast) -> str:
     """Return why a partition is in trouble after the events."""
     after, before, reasons = forecast.after, forecast.before, []
-    gone = (before.isr | before.elr) & after.gone
+    gone = (before.isr | before.elr if before.leader is not None else before.holders) & after.gone
     match after.cause:
         case Cause.ONLY_LEADER:
             reasons.append("without acks=all, the leader can have the only copy")
         case Cause.NOBODY_LEFT:
-            reasons.append(f"nobody else surely has the records of {_named(gone)}")
+            if before.isr | before.elr | before.last_known:
+                reasons.append(f"nobody else surely has the records of {_named(gone)}")
+            else:
+                lost = "every copy is gone" if gone >= {*before.replicas} else f"{_named(gone)} can have the only copy"
+                reasons.append(f"nobody is known to have all records, and {lost}")
         case Cause.PERHAPS_UNCLEAN:
             eligible = f"eligible leader replica{'s' * (len(after.elr - after.gone) != 1)}"
             reasons.append(f"{eligible} {_ids(after.elr - after.gone)} may lead only after a clean shutdown")

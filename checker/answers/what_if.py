@@ -156,6 +156,12 @@ class Standing:
         last_known = NOBODY if self.strangers else self.last_known
         return NOBODY if self.leader is not None else ((self.isr | self.elr) or last_known) - self.gone
 
+    @property
+    def holders(self) -> Brokers:
+        """If nobody leads, the brokers that have the acknowledged records: those of ISR and ELR; if both are empty, the
+        last known leader, even if strangers block it, as it can be elected by hand; if it is not known, any replica."""
+        return self.isr | self.elr or self.last_known or frozenset(self.replicas)
+
     def effects(self, rules: Rules) -> frozenset[Effect]:
         """Return the effects that the partition suffers (rules 6, 7 and 10)."""
         has_leader = self.leader is not None
@@ -244,11 +250,10 @@ def _cause_of_whole_isr(standing: Standing, event: Event, eligible: Brokers, rul
 
 def _cause_without_leader(standing: Standing, lost: Brokers, rules: Rules) -> Cause | None:
     """Return why a record can be lost if the logs of further brokers are lost while nobody leads."""
-    # A last known leader that strangers block has the records, too: it can be elected by hand.
-    holders = standing.awaited or standing.last_known - standing.gone
-    if not holders:
-        return None
-    if not holders - lost:
+    holders = standing.holders - standing.gone
+    # If nobody is known to have the records, any replica can have the only copy.
+    needs_any = not (standing.isr | standing.elr | standing.last_known)
+    if holders & lost and (needs_any or not holders - lost):
         return Cause.NOBODY_LEFT
     # Brokers that come back after an unclean shutdown leave the ELR, and the others in it keep the last known leader
     # from being elected; without them, the last known leader is needed (rule 4).
@@ -272,7 +277,7 @@ def after_all(standing: Standing, events: Iterable[Event], rules: Rules) -> Stan
 def one_loss_away(standing: Standing, rules: Rules, decisive: Brokers = NOBODY) -> frozenset[Effect]:
     """Return the effects that the loss of one more broker, whichever it is, can add. `decisive` are the brokers with
     which the controllers lose their majority."""
-    brokers: Iterable[int] = standing.awaited or standing.last_known - standing.gone
+    brokers: Iterable[int] = standing.holders - standing.gone
     if standing.leader is not None:
         followers = standing.in_sync - {standing.leader}
         # It makes no difference which of the followers is lost, unless one of them is decisive.

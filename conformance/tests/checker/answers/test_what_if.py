@@ -116,6 +116,14 @@ def test_strangers_in_the_elr_keep_the_last_known_leader_from_being_elected():
     assert after(enough, Event(ids(1, 2), Kind.RESTART), ELR).strangers == set()
 
 
+def test_if_nobody_is_known_to_have_the_records_each_replica_can_have_the_only_copy():
+    """A change of min.insync.replicas makes the controller forget who may lead a leaderless partition (8.32)."""
+    forgotten = Standing((1, 2), ids(), None)
+    assert after(forgotten, Event(ids(1)), ELR).cause is Cause.NOBODY_LEFT
+    assert after(forgotten, Event(ids(7)), ELR).cause is None
+    assert one_loss_away(forgotten, ELR) == {Effect.LOSS}
+
+
 @pytest.mark.parametrize(
     ("standing", "rules", "steps", "effects", "cause", "leader"),
     [
@@ -478,6 +486,24 @@ def test_the_last_known_leader_is_not_awaited_if_the_elr_has_a_broker_that_is_no
     assert out.splitlines()[-1] == (
         f"  t  no reads, no writes (already now): partition 0 of 1: no leader{until};"
         " one more loss away from lost records: 1 of 1 partitions"
+    )
+
+
+@pytest.mark.parametrize(
+    ("last_known", "lost", "reason"),
+    [
+        ("", "all", "nobody is known to have all records, and every copy is gone"),
+        ("", "broker:1", "nobody is known to have all records, and broker 1 can have the only copy"),
+        ("1", "broker:1", "nobody else surely has the records of broker 1"),
+    ],
+)
+def test_the_loss_of_brokers_while_isr_and_elr_are_empty(ask, tmp_path, last_known, lost, reason):
+    line = f"\tTopic: t\tPartition: 0\tLeader: none\tReplicas: 1,2\tIsr: \tElr: \tLastKnownElr: {last_known}\n"
+    (tmp_path / "topics.txt").write_text(line, encoding="utf-8")
+    code, out, _ = ask("--lose", lost, "--strict")
+    assert (code, out.splitlines()[-1]) == (
+        VIOLATED,
+        f"  t  can lose acknowledged records, no reads, no writes: partition 0 of 1: {reason}; no leader",
     )
 
 
