@@ -58,6 +58,8 @@ class Nodes:
     """The controllers that vote; empty if no file names them."""
     racks: Mapping[int, str]
     """The rack of each node whose rack is known."""
+    ephemeral: Brokers
+    """The brokers that come back with an empty disk if they restart."""
 
     def in_words(self, nodes: Iterable[int]) -> str:
         """Name nodes, those in combined mode only as brokers."""
@@ -85,7 +87,10 @@ def nodes_of(reading: Reading, partitions: Iterable[Partition]) -> Nodes:
     """Return the nodes that are known. A node that only has a rack (no replicas, no vote) counts as a broker."""
     voters = frozenset(reading.voters)
     with_replicas = frozenset(replica for partition in partitions for replica in partition.replicas)
-    return Nodes(with_replicas | (reading.racks.keys() - voters), voters, reading.racks)
+    brokers = with_replicas | (reading.racks.keys() - voters)
+    # If no file shows which brokers have the storage, all are taken.
+    ephemeral = frozenset[int]().union(*(ids or brokers for ids in reading.ephemeral.values()))
+    return Nodes(brokers, voters, reading.racks, ephemeral & brokers)
 
 
 @dataclass(frozen=True)
@@ -123,7 +128,7 @@ def _named_event(named: Sequence[tuple[str, Brokers]], kind: Kind, nodes: Nodes,
     """Return the event in which all the named nodes go at once, after the nodes that are `gone`."""
     chosen = frozenset[int]().union(*(ids for _, ids in named))
     says = " and ".join(words for words, _ in named)
-    event = Event(chosen, kind, has_majority=nodes.has_majority(gone | chosen))
+    event = Event(chosen, kind, nodes.ephemeral, has_majority=nodes.has_majority(gone | chosen))
     return NamedEvent(says, event, is_one=len(named) == 1 and says != _ALL)
 
 
@@ -194,6 +199,8 @@ class Forecast:
     """Whether the events lead to an effect that the partition does not suffer now."""
     one_loss_away: frozenset[Effect]
     """The further effects that the loss of one more broker can have."""
+    emptied: Brokers
+    """The brokers that come back with an empty disk, if they come back after the events."""
 
 
 def forecasts_of(clusters: Iterable[Cluster], events: Sequence[Event], nodes: Nodes) -> Iterator[Forecast]:
@@ -208,7 +215,7 @@ def forecasts_of(clusters: Iterable[Cluster], events: Sequence[Event], nodes: No
 
     for partition, rules in _with_rules(clusters):
         before = standing_of(partition)
-        yield Forecast(partition, rules, before, *happens(before, rules))
+        yield Forecast(partition, rules, before, *happens(before, rules), nodes.ephemeral)
 
 
 def _by_topic(forecasts: Iterable[Forecast]) -> dict[str, list[Forecast]]:
@@ -296,12 +303,16 @@ def _suffering(by_topic: Mapping[str, Sequence[Forecast]], effect: Effect) -> li
 def _why(forecast: Forecast) -> str:
     """Return why a partition is in trouble after the events."""
     after, before, reasons = forecast.after, forecast.before, []
-    gone = (before.isr | before.elr) & after.gone
+    gone = (before.isr | before.elr if before.leader is not None else before.holders) & after.gone
     match after.cause:
         case Cause.ONLY_LEADER:
             reasons.append("without acks=all, the leader can have the only copy")
         case Cause.NOBODY_LEFT:
-            reasons.append(f"nobody else surely has the records of {_named(gone)}")
+            if before.isr | before.elr | before.last_known:
+                reasons.append(f"nobody else surely has the records of {_named(gone)}")
+            else:
+                lost = "every copy is gone" if gone >= {*before.replicas} else f"{_named(gone)} can have the only copy"
+                reasons.append(f"nobody is known to have all records, and {lost}")
         case Cause.PERHAPS_UNCLEAN:
             eligible = f"eligible leader replica{'s' * (len(after.elr - after.gone) != 1)}"
             reasons.append(f"{eligible} {_ids(after.elr - after.gone)} may lead only after a clean shutdown")
@@ -309,6 +320,10 @@ def _why(forecast: Forecast) -> str:
             reasons.append("a replica that was not in sync is elected (unclean.leader.election.enable=true)")
         case Cause.UNFLUSHED:
             reasons.append(f"all in sync ({_ids(before.isr & gone)}) lose what they have not flushed")
+        case Cause.EMPTIED:
+            emptied = after.gone & forecast.emptied
+            every = ", so that no record is left" if emptied >= {*before.replicas} else ""
+            reasons.append(f"{_come_back_empty(before.isr & emptied)}{every}")
         case Cause.UNNOTICED:
             reasons.append(f"broker {before.leader} leads again without what it had not flushed, if it is back first")
         case Cause.BLOCKED:
@@ -331,6 +346,11 @@ def _why(forecast: Forecast) -> str:
 
 def _one_of(brokers: Brokers) -> str:
     return f"broker {_ids(brokers)} is" if len(brokers) == 1 else f"one of the brokers {_ids(brokers)} is"
+
+
+def _come_back_empty(brokers: Brokers) -> str:
+    come = "comes back with an empty disk" if len(brokers) == 1 else "come back with empty disks"
+    return f"{_named(brokers)} {come} (ephemeral storage)"
 
 
 def _gravity(effects: Effects) -> tuple[bool, ...]:
@@ -382,7 +402,7 @@ def _rows(reading: Reading, nodes: Nodes | None = None) -> Iterator[tuple[str, s
         yield from (("For", subject(cluster)) for cluster in reading.clusters)
     else:
         yield "For", f"Kafka {reading.clusters[0].release}, topics with {len(reading.clusters)} kinds of settings"
-    yield from (("Assumed", line) for line in dict.fromkeys(_assumed(reading.clusters)))
+    yield from (("Assumed", line) for line in dict.fromkeys(_assumed(reading)))
 
 
 def _of_controllers(reading: Reading, events: Sequence[Event], nodes: Nodes) -> tuple[str, str]:
@@ -409,8 +429,10 @@ def _remarks(reading: Reading) -> list[str]:
     return [remark.partition(FOR_ONE_KIND)[0] for remark in reading.remarks]
 
 
-def _assumed(clusters: Iterable[Cluster]) -> Iterator[str]:
-    for cluster in clusters:
+def _assumed(reading: Reading) -> Iterator[str]:
+    if place := next((place for place, brokers in reading.ephemeral.items() if not brokers), None):
+        yield f"all brokers have the ephemeral storage of {place}, as no file shows which of them have it"
+    for cluster in reading.clusters:
         yield from cluster.assumed
         if (why := cluster.generation.why_undecided) is not None:
             yield f"the rules of generation {cluster.generation.protocol}, the nearest one: {why}"
@@ -457,7 +479,7 @@ class OfRack:
 
 def _of_rack(rack: str, reading: Reading, nodes: Nodes, kind: Kind) -> OfRack:
     members = nodes.of_rack(rack)
-    event = Event(members, kind, has_majority=nodes.has_majority(members))
+    event = Event(members, kind, nodes.ephemeral, has_majority=nodes.has_majority(members))
     unplaced = nodes.voters - nodes.racks.keys()
     is_known = nodes.voters and nodes.has_majority(members | unplaced) == event.has_majority
     by_topic = _by_topic(forecasts_of(reading.clusters, [event], nodes))
@@ -552,6 +574,9 @@ def _roll(reading: Reading, *, details: bool) -> CommandResult:
             rows.append(("", f"and {counted(len(found) - len(reasons), 'more partition')} (--details shows all)"))
     if leaderless:
         rows.append(("Beware", f"no leader: {listed(leaderless)}; first bring up a broker that may lead"))
+    if ephemeral := nodes_of(reading, (partition for partition, _ in every)).ephemeral:
+        says = f"{_come_back_empty(ephemeral)}, and must copy all their replicas before the next one restarts"
+        rows.append(("Beware", says))
     if not all(rules.acks_all for _, rules in every):
         rows.append(("Beware", "without acks=all, records can be lost when a broker hands over its leadership"))
 
@@ -650,7 +675,7 @@ def foretell(reading: Reading, options: ClusterOptions, *, details: bool, strict
 def _of_files(reading: Reading, nodes: Nodes | None = None) -> dict[str, Any]:
     """Return what is assumed, and the remarks on the files. `nodes` are given if the answer depends on controllers."""
     of_controllers = [] if nodes is None or nodes.voters else [_assumed_of_controllers(reading)]
-    return {"assumed": [*dict.fromkeys(_assumed(reading.clusters)), *of_controllers], "remarks": _remarks(reading)}
+    return {"assumed": [*dict.fromkeys(_assumed(reading)), *of_controllers], "remarks": _remarks(reading)}
 
 
 def _object(forecast: Forecast) -> dict[str, Any]:

@@ -25,7 +25,8 @@ Out: the `Standing` after the event, and whether an acknowledged record can be l
 8. A record that is acknowledged with acks=0 or acks=1 may be only on the leader. It can be lost if the leader goes.
 9. A broker that loses power comes back without what it had not flushed; a broker whose process ends comes back with its
    log. So a loss of power of all members of the ISR can lose any acknowledged record, with ELR as well (failure 8.14),
-   unless every record is flushed. A broker that was down before keeps what it has.
+   unless every record is flushed. A broker that was down before keeps what it has. A broker with ephemeral storage
+   comes back with an empty log: for its records, its end is a loss.
 10. Without a majority of the controllers that vote, nothing is committed to the metadata log (LeaderState, which also
    resigns then: timeUntilCheckQuorumExpires). So nobody is elected, and no ISR changes. A leader that is up goes on. It
    cannot remove a lost member from the ISR: while its request (AlterPartition) has no answer, the old ISR counts
@@ -74,6 +75,8 @@ class Cause(Enum):
     """A replica that need not have the record is elected (rule 5)."""
     UNFLUSHED = auto()
     """All brokers that surely have the record lose power (rule 9)."""
+    EMPTIED = auto()
+    """Brokers that have the record come back with an empty log, and may lead (rule 9)."""
     UNNOTICED = auto()
     """The leader loses power, and leads again before a controller has noticed that (rule 10)."""
     BLOCKED = auto()
@@ -115,6 +118,8 @@ class Event:
 
     brokers: Brokers
     kind: Kind = Kind.LOST
+    emptied: Brokers = NOBODY
+    """Those brokers that come back with an empty log, as their storage is ephemeral."""
     has_majority: bool = True
     """Whether the controllers still have their majority after the event (rule 10)."""
 
@@ -151,6 +156,12 @@ class Standing:
         last_known = NOBODY if self.strangers else self.last_known
         return NOBODY if self.leader is not None else ((self.isr | self.elr) or last_known) - self.gone
 
+    @property
+    def holders(self) -> Brokers:
+        """If nobody leads, the brokers that have the acknowledged records: those of ISR and ELR; if both are empty, the
+        last known leader, even if strangers block it, as it can be elected by hand; if it is not known, any replica."""
+        return self.isr | self.elr or self.last_known or frozenset(self.replicas)
+
     def effects(self, rules: Rules) -> frozenset[Effect]:
         """Return the effects that the partition suffers (rules 6, 7 and 10)."""
         has_leader = self.leader is not None
@@ -181,6 +192,7 @@ def after(standing: Standing, event: Event, rules: Rules) -> Standing:
         return _unnoticed(standing, event, rules)
     replicas = frozenset(standing.replicas)
     going = event.brokers & replicas
+    lost = going if event.kind is Kind.LOST else going & event.emptied
     if not going:
         return standing
     gone, staying = standing.gone | going, standing.in_sync - going
@@ -189,7 +201,7 @@ def after(standing: Standing, event: Event, rules: Rules) -> Standing:
     unclean = Cause.UNCLEAN if event.kind is not Kind.LOST and lagging & going else None
     if standing.leader is None:
         # The brokers that may lead are down: they can be lost, but a loss of power changes nothing in their logs.
-        cause = _cause_without_leader(standing, gone, rules) if event.kind is Kind.LOST else unclean
+        cause = _cause_without_leader(standing, lost, rules) or unclean
         return replace(standing, gone=gone, cause=standing.cause or cause)
     elr = strangers = NOBODY
     if rules.has_elr and len(staying) < rules.controllers_minimum:
@@ -212,7 +224,7 @@ def _unnoticed(standing: Standing, event: Event, rules: Rules) -> Standing:
     """Return the partition after an event that ends the majority of the controllers, or that comes later (rule 10)."""
     recorded = standing.recorded or standing
     going = (standing.gone - recorded.gone) | (event.brokers & frozenset(standing.replicas))
-    once_noticed = after(recorded, Event(going, event.kind), rules)
+    once_noticed = after(recorded, Event(going, event.kind, event.emptied), rules)
     cause, keeps_all = once_noticed.cause, event.kind is not Kind.POWER or rules.flushes_every_message
     if cause is None and recorded.leader in going and rules.keeps_unnoticed_leader and not keeps_all:
         cause = Cause.UNNOTICED
@@ -225,6 +237,8 @@ def _cause_of_whole_isr(standing: Standing, event: Event, eligible: Brokers, rul
     `eligible` are the brokers of the ELR that are not gone."""
     if event.kind is Kind.LOST:
         return Cause.PERHAPS_UNCLEAN if eligible else Cause.NOBODY_LEFT
+    if standing.isr & event.emptied:
+        return Cause.EMPTIED
     if event.kind is Kind.POWER and not rules.flushes_every_message:
         return Cause.UNFLUSHED
     if standing.strangers:
@@ -234,18 +248,17 @@ def _cause_of_whole_isr(standing: Standing, event: Event, eligible: Brokers, rul
     return None if is_leader_elected_again else _of_leader(rules)
 
 
-def _cause_without_leader(standing: Standing, gone: Brokers, rules: Rules) -> Cause | None:
-    """Return why a record can be lost if further brokers go for good while nobody leads."""
-    # A last known leader that strangers block has the records, too: it can be elected by hand.
-    holders = standing.awaited or standing.last_known - standing.gone
-    if not holders:
-        return None
-    if not holders - gone:
+def _cause_without_leader(standing: Standing, lost: Brokers, rules: Rules) -> Cause | None:
+    """Return why a record can be lost if the logs of further brokers are lost while nobody leads."""
+    holders = standing.holders - standing.gone
+    # If nobody is known to have the records, any replica can have the only copy.
+    needs_any = not (standing.isr | standing.elr | standing.last_known)
+    if holders & lost and (needs_any or not holders - lost):
         return Cause.NOBODY_LEFT
     # Brokers that come back after an unclean shutdown leave the ELR, and the others in it keep the last known leader
     # from being elected; without them, the last known leader is needed (rule 4).
     needed = standing.awaited | standing.last_known
-    return Cause.PERHAPS_UNCLEAN if rules.has_elr and needed & (gone - standing.gone) else None
+    return Cause.PERHAPS_UNCLEAN if rules.has_elr and needed & lost else None
 
 
 def _of_leader(rules: Rules) -> Cause | None:
@@ -264,7 +277,7 @@ def after_all(standing: Standing, events: Iterable[Event], rules: Rules) -> Stan
 def one_loss_away(standing: Standing, rules: Rules, decisive: Brokers = NOBODY) -> frozenset[Effect]:
     """Return the effects that the loss of one more broker, whichever it is, can add. `decisive` are the brokers with
     which the controllers lose their majority."""
-    brokers: Iterable[int] = standing.awaited or standing.last_known - standing.gone
+    brokers: Iterable[int] = standing.holders - standing.gone
     if standing.leader is not None:
         followers = standing.in_sync - {standing.leader}
         # It makes no difference which of the followers is lost, unless one of them is decisive.

@@ -106,6 +106,8 @@ class Reading:
     voters: Sequence[int] = ()
     """The ids of the controllers that vote, if a file shows them."""
     active_controller: int | None = None
+    ephemeral: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    """The places of storage that a broker loses if it restarts, each with its brokers; nobody if they are not shown."""
 
 
 def versions_of(description: Described, kafka_version: str | None, metadata_version: str | None = None) -> Versions:
@@ -134,7 +136,9 @@ def clusters_of(
     of_settings = _given_by_some(Settings(sections), clusters)
     of_internal_topics = _internal_topics(Settings(sections), clusters)
     remarks = *description.remarks, *of_files, *of_clients, *of_settings, *of_internal_topics
-    return Reading(clusters, remarks, description.racks, description.voters, description.active_controller)
+    return Reading(
+        clusters, remarks, description.racks, description.voters, description.active_controller, description.ephemeral
+    )
 
 
 def _counted(description: Described) -> tuple[list[Section], list[str]]:

@@ -131,6 +131,8 @@ class Contents:
     voters: dict[int, str] = field(default_factory=dict)
     """The places of the controllers that vote, by their ids."""
     active_controller: int | None = None
+    ephemeral: dict[str, frozenset[int]] = field(default_factory=dict)
+    """The places of storage that a broker loses if it restarts, each with its brokers; nobody if they are not shown."""
     remarks: list[str] = field(default_factory=list)
     """What the readers left out, or could not know."""
 
@@ -203,6 +205,8 @@ class Described:
     voters: Sequence[int] = ()
     """The ids of the controllers that vote, if a file shows them."""
     active_controller: int | None = None
+    ephemeral: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    """As in `Contents`."""
 
 
 def described(contents: Contents, topics: Sequence[str] = ()) -> Described:
@@ -228,6 +232,7 @@ def described(contents: Contents, topics: Sequence[str] = ()) -> Described:
         release=_release(contents),
         voters=voters_of(sections, contents.voters),
         active_controller=contents.active_controller,
+        ephemeral=contents.ephemeral,
     )
 
 

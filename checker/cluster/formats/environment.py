@@ -174,6 +174,7 @@ def _read_containers(part: Part, contents: Contents) -> None:
         if is_broker(one.variables, one.image.text or ""):
             read_variables(one.variables, one.member, one.image, contents)
             contents.remarks += _not_known(one)
+            contents.ephemeral |= dict.fromkeys((volume.place for volume in _emptied(one)), frozenset[int]())
         elif own := settings_from(of_client):
             contents.sections += client_sections(None, one.member, [own])
         elif any(name.startswith(_PREFIX) for name in one.variables):
@@ -198,7 +199,7 @@ def _refuse_several_clusters(sections: Sequence[Section]) -> None:
 
 
 def _not_known(broker: _Container) -> Iterator[str]:
-    """Yield remarks on variables that are elsewhere, and on volumes with logs that a restart empties."""
+    """Yield remarks on variables that are elsewhere, and on volumes that a restart empties."""
     if file := broker.own.at("env_file"):
         of_service = printable(broker.member)
         yield f"{file.place}: the variables in the env_file of {of_service} are not read; give that file as well"
@@ -207,6 +208,12 @@ def _not_known(broker: _Container) -> Iterator[str]:
             f"{source.place}: variables that come from other resources (envFrom) are not known; give the output of"
             " `kubectl exec POD -- env` as a file"
         )
+    for volume in _emptied(broker):
+        yield f"{volume.place}: the volume {printable(volume.text_at('name'))} is an emptyDir, {LOST_AT_RESTART}"
+
+
+def _emptied(broker: _Container) -> Iterator[Tree]:
+    """Yield the volumes with logs that a restart empties."""
     with_data = {
         mount.text_at("name")
         for mount in broker.own.at("volumeMounts").items
@@ -214,7 +221,7 @@ def _not_known(broker: _Container) -> Iterator[str]:
     }
     for volume in broker.pod.at("volumes").items:
         if "emptyDir" in volume.entries and volume.text_at("name") in with_data:
-            yield f"{volume.place}: the volume {printable(volume.text_at('name'))} is an emptyDir, {LOST_AT_RESTART}"
+            yield volume
 
 
 # --- .env ---

@@ -107,6 +107,8 @@ def _read_chart(values: Tree, contents: Contents) -> None:
         enabled = group.at("persistence", "enabled")
         if enabled.text == "false":
             contents.remarks.append(f"{enabled.place}: the storage of {what} is not persistent, {LOST_AT_RESTART}")
+            if group is not controller or controller.text_at("controllerOnly") != "true":
+                contents.ephemeral[enabled.place] = frozenset()
     tag = values.at("image", "tag") or values.at("imageTag")
     release_of_image(replace(tag, text=f"{_image(values)}:{tag.text or ''}"), contents)
     _read_topics(values, contents)

@@ -39,7 +39,10 @@ def _read_kafka(part: Part, contents: Contents) -> None:
     if version := kafka.text_at("version"):
         contents.releases.append((version, kafka.at("version").place))
     contents.sections.append(Section(Role.BROKER, f"the Kafka resource {_name(tree)}", tuple(settings)))
-    _say_ephemeral(kafka.at("storage"), f"the Kafka resource {_name(tree)}", contents)
+    has_pools = tree.text_at("metadata", "annotations", "strimzi.io/node-pools") == "enabled"
+    _say_ephemeral(
+        kafka.at("storage"), f"the Kafka resource {_name(tree)}", contents, None if has_pools else frozenset()
+    )
     if rack := kafka.at("rack"):
         label = rack.text_at("topologyKey") or "of the nodes"
         contents.remarks.append(
@@ -53,19 +56,23 @@ def _read_pool(part: Part, contents: Contents) -> None:
     roles = [role.text or "" for role in spec.at("roles").items]
     what = f"the node pool {_name(part.tree)}"
     count = number(spec.at("replicas"), "replicas")
-    _say_ephemeral(spec.at("storage"), what, contents)
+    texts = (node.text or "" for node in part.tree.at("status", "nodeIds").items)
+    ids = frozenset(int(text) for text in texts if text.isdecimal())
+    _say_ephemeral(spec.at("storage"), what, contents, ids if "broker" in roles else None)
     if "controller" in roles and count and count % 2 == 0:
         contents.remarks.append(
             f"{spec.at('replicas').place}: {what} has {count} controllers: {count - 1} would survive as many losses"
         )
 
 
-def _say_ephemeral(storage: Tree, what: str, contents: Contents) -> None:
+def _say_ephemeral(storage: Tree, what: str, contents: Contents, brokers: frozenset[int] | None) -> None:
+    """Add a remark if storage is ephemeral. `brokers` have it; nobody if it is not shown who, None if no broker has."""
     ephemeral = [volume for volume in (storage, *storage.at("volumes").items) if volume.text_at("type") == "ephemeral"]
     if ephemeral:
-        contents.remarks.append(
-            f"{ephemeral[0].at('type').place}: the storage of {printable(what)} is ephemeral, {LOST_AT_RESTART}"
-        )
+        place = ephemeral[0].at("type").place
+        contents.remarks.append(f"{place}: the storage of {printable(what)} is ephemeral, {LOST_AT_RESTART}")
+        if brokers is not None:
+            contents.ephemeral[place] = brokers
 
 
 def _read_topic(part: Part, contents: Contents) -> None:

@@ -81,6 +81,17 @@ def test_brokers_that_leave_a_small_isr_are_awaited_with_elr():
     assert (after.isr, after.elr, after.leader) == (ids(), ids(1, 2), None)
 
 
+@pytest.mark.parametrize("kind", [RESTART, POWER])
+def test_brokers_with_ephemeral_storage_come_back_without_their_logs(kind):
+    every = Event(ids(1, 2, 3), kind, emptied=ids(1, 2, 3))
+    assert after(partition(1, 2, 3), every, FLUSHED).cause is Cause.EMPTIED
+    assert after(partition(1, 2, 3), replace(every, emptied=ids(3)), FLUSHED).cause is Cause.EMPTIED
+    assert after(partition(1, 2, 3, isr="12"), replace(every, emptied=ids(3)), FLUSHED).cause is None
+    assert after(partition(1, 2, 3), replace(every, brokers=ids(1, 2)), FLUSHED).cause is None
+    assert after(Standing((1, 2), ids(1), None), every, FLUSHED).cause is Cause.NOBODY_LEFT
+    assert after(partition(1, 2), replace(every, has_majority=False), FLUSHED).cause is Cause.EMPTIED
+
+
 def test_one_more_loss():
     assert one_loss_away(partition(1, 2, 3), MIN_2) == set()
     assert one_loss_away(partition(1, 2, 3, isr="12"), MIN_2) == {Effect.NO_WRITES}
@@ -103,6 +114,14 @@ def test_strangers_in_the_elr_keep_the_last_known_leader_from_being_elected():
     # An ISR that is large enough empties the ELR.
     enough = after(replace(partition(1, 2, 3), strangers=ids(9)), Event(ids(3)), ELR)
     assert after(enough, Event(ids(1, 2), Kind.RESTART), ELR).strangers == set()
+
+
+def test_if_nobody_is_known_to_have_the_records_each_replica_can_have_the_only_copy():
+    """A change of min.insync.replicas makes the controller forget who may lead a leaderless partition (8.32)."""
+    forgotten = Standing((1, 2), ids(), None)
+    assert after(forgotten, Event(ids(1)), ELR).cause is Cause.NOBODY_LEFT
+    assert after(forgotten, Event(ids(7)), ELR).cause is None
+    assert one_loss_away(forgotten, ELR) == {Effect.LOSS}
 
 
 @pytest.mark.parametrize(
@@ -371,6 +390,48 @@ def test_a_restart_and_a_loss_of_power_of_all_brokers(ask):
     assert ask("--lose-power", "all")[1].startswith(f"If all brokers lose power and come back: {lost}")
 
 
+EPHEMERAL = """\
+apiVersion: kafka.strimzi.io/v1beta2
+kind: Kafka
+metadata: {name: c}
+spec:
+  kafka:
+    storage: {type: ephemeral}
+"""
+POOL = """\
+apiVersion: kafka.strimzi.io/v1beta2
+kind: KafkaNodePool
+metadata: {name: p}
+spec:
+  roles: [controller, broker]
+  storage: {type: ephemeral}
+"""
+NODE_IDS = "status: {nodeIds: [1, 2]}\n"
+CONTROLLERS = POOL.replace("controller, broker", "controller")
+
+
+@pytest.mark.parametrize(
+    ("resource", "losing", "reason"),
+    [
+        (EPHEMERAL, 2, "brokers 1, 2 come back with empty disks (ephemeral storage), so that no record is left"),
+        (POOL, 2, "brokers 1, 2 come back with empty disks (ephemeral storage), so that no record is left"),
+        (POOL + NODE_IDS, 2, "brokers 1, 2 come back with empty disks (ephemeral storage), so that no record is left"),
+        (CONTROLLERS, 0, ""),
+    ],
+)
+def test_a_restart_of_brokers_on_ephemeral_storage(ask, tmp_path, resource, losing, reason):
+    (tmp_path / "s.yaml").write_text(resource, encoding="utf-8")
+    code, out, _ = ask("s.yaml", "--restart-all", "--strict")
+    loses = f"{losing} can lose acknowledged records, " if losing else ""
+    meanwhile = "meanwhile 2 cannot be read, 2 cannot be written"
+    assert out.startswith(f"If all brokers restart at once: of 2 topics, {loses}{meanwhile}\n")
+    assert code == (VIOLATED if losing else SAFE)
+    assert reason in out
+    assert ("all brokers have the ephemeral storage of s.yaml:6" in out) is (resource in (EPHEMERAL, POOL))
+    beware = "(ephemeral storage), and must copy all their replicas before the next one restarts"
+    assert (beware in ask("s.yaml", "--roll")[1]) is bool(losing)
+
+
 WAITS = "orders-1 has 2 in sync (2, 3), min.insync.replicas=2, until broker 1 is in sync again"
 
 
@@ -425,6 +486,24 @@ def test_the_last_known_leader_is_not_awaited_if_the_elr_has_a_broker_that_is_no
     assert out.splitlines()[-1] == (
         f"  t  no reads, no writes (already now): partition 0 of 1: no leader{until};"
         " one more loss away from lost records: 1 of 1 partitions"
+    )
+
+
+@pytest.mark.parametrize(
+    ("last_known", "lost", "reason"),
+    [
+        ("", "all", "nobody is known to have all records, and every copy is gone"),
+        ("", "broker:1", "nobody is known to have all records, and broker 1 can have the only copy"),
+        ("1", "broker:1", "nobody else surely has the records of broker 1"),
+    ],
+)
+def test_the_loss_of_brokers_while_isr_and_elr_are_empty(ask, tmp_path, last_known, lost, reason):
+    line = f"\tTopic: t\tPartition: 0\tLeader: none\tReplicas: 1,2\tIsr: \tElr: \tLastKnownElr: {last_known}\n"
+    (tmp_path / "topics.txt").write_text(line, encoding="utf-8")
+    code, out, _ = ask("--lose", lost, "--strict")
+    assert (code, out.splitlines()[-1]) == (
+        VIOLATED,
+        f"  t  can lose acknowledged records, no reads, no writes: partition 0 of 1: {reason}; no leader",
     )
 
 
