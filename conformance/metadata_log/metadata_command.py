@@ -20,6 +20,12 @@ from isrcheck.conformance.metadata_log.reading import Files, files_in, history_o
 from isrcheck.conformance.metadata_log.report import closing, object_of, spell_history
 from isrcheck.models.messages import UsageError, escaped, nearest
 
+FOLLOW = (
+    "before `conform follow`, add a line of kind fault where a broker stopped, froze or started, or an operator asked"
+    " for an election: the metadata log does not tell these"
+)
+"""What to do with the observations."""
+
 OPTIONS = (
     Option(
         "PATH ...",
@@ -63,7 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         say(*map(escaped, (*spell_history(history), *last)))
         if written is not None:
-            say(f"written: {escaped(str(arguments.out))}: {written} metadata lines")
+            say(f"written: {escaped(str(arguments.out))}: {written} metadata lines", FOLLOW)
         if arguments.page is not None:
             say(f"written: {escaped(str(arguments.page))}")
     codes |= {DIVERGED} if history.contradictions else set()

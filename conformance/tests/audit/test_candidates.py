@@ -381,8 +381,8 @@ def test_a_metadata_log_with_another_topic_of_the_name(capsys, incident, tmp_pat
     answer = audit(capsys, *incident, "--candidates", "--metadata", place)
     assert answer.errors == (
         f"conform: --metadata: the topic of t-0 has the id {spelled_id('t')} in the metadata log, and another in the"
-        f" log folders ({other} on broker1, {other} on broker2, {other} on broker3): its replicas, ISR and ELR are those of"
-        " another topic, and are not used; give files of one cluster and of one moment\n"
+        f" log folders ({other} on broker1, {other} on broker2, {other} on broker3): its replicas, ISR and ELR are"
+        " those of another topic, and are not used; give files of one cluster and of one moment\n"
     )
     assert answer.code == USAGE
     assert f"{elect('broker2')}\n" in answer.out

@@ -11,6 +11,10 @@ from conformance.tests.metadata_log.building import REAL, change, folder, metada
 from isrcheck.commands.exit_codes import DIVERGED, DONE, USAGE
 from isrcheck.conformance.cli import main
 
+FAULTS = (
+    "before `conform follow`, add a line of kind fault where a broker stopped, froze or started, or an operator asked"
+    " for an election: the metadata log does not tell these"
+)
 KILLED, STARTED = ({"kind": "fault", "what": what, "broker": 1} for what in ("kill -9", "start"))
 
 
@@ -19,7 +23,7 @@ def killed(capsys, tmp_path):
     """The observations of the recording `leader_killed`, without those of its shutdown."""
     path = tmp_path / "history.ndjson"
     told = metadata(capsys, REAL / "leader_killed", "--partition", "t-0", "--out", path)
-    assert (told.code, told.out.splitlines()[-1]) == (DONE, f"written: {path}: 6 metadata lines")
+    assert (told.code, told.out.splitlines()[-2:]) == (DONE, [f"written: {path}: 6 metadata lines", FAULTS])
     return [json.loads(line) for line in path.read_text().splitlines()][:4]
 
 
@@ -32,10 +36,10 @@ def written(path, lines):
     return path
 
 
-def follow(capsys, path):
+def follow(capsys, path, protocol="4.1"):
     """The exit code of `conform follow`, and its answer without line breaks."""
     capsys.readouterr()
-    code = main(["follow", str(path), "--protocol", "4.1"])
+    code = main(["follow", str(path), "--protocol", protocol])
     return code, " ".join(capsys.readouterr().out.replace(str(path), "FILE").split())
 
 
@@ -83,6 +87,72 @@ def test_a_history_beside_its_recording_is_followed_with_it(capsys, tmp_path, is
     metadata(capsys, copy, "--partition", "t-0", "--out", beside)
     beside.write_text(beside.read_text().replace("[2,3]", json.dumps(isr)))
     assert follow(capsys, copy)[0] == code
+
+
+@pytest.mark.sampled
+def test_reassignments_are_written_and_explained(capsys, tmp_path):
+    path = tmp_path / "history.ndjson"
+    metadata(capsys, REAL / "reassign", "--partition", "t-0", "--out", path)
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    assert [(line["n"], line["replicas"], line["unseen"]) for line in lines if line.get("what") == "reassign"] == [
+        (1, [1, 2], True),
+        (3, [2, 3], True),
+        (6, [1, 2, 3], True),
+    ]
+    assert [(line["n"], line["replicas"]) for line in lines if line["kind"] == "metadata"][:6] == [
+        (0, [1, 2, 3]),
+        (2, [1, 2]),
+        (4, [2, 3, 1]),
+        (5, [2, 3]),
+        (7, [1, 2, 3]),
+        (8, [1, 2, 3]),
+    ]
+    code, told = follow(capsys, written(path, lines[:10]), "4.3")  # what follows is the shutdown of all brokers
+    assert (code, told.startswith("EXPLAINED: FILE is a behaviour of 4.3, ")) == (DONE, True)
+
+
+@pytest.mark.parametrize(
+    ("changes", "lines"),
+    [
+        (
+            [
+                {"replicas": (2, 3, 1), "adding": (3,), "removing": (1,)},
+                {"replicas": (1, 2), "adding": (), "removing": ()},
+            ],
+            [
+                {"kind": "fault", "what": "reassign", "replicas": [2, 3], "unseen": True},
+                {"kind": "fault", "what": "reassign", "replicas": None, "unseen": True},
+            ],
+        ),
+        (
+            [
+                {"replicas": (2, 3, 1), "adding": (3,), "removing": (1,)},
+                {"replicas": (2, 3), "adding": (), "removing": ()},
+            ],
+            [{"kind": "fault", "what": "reassign", "replicas": [2, 3], "unseen": True}],
+        ),
+        (
+            [{"replicas": (2, 1)}],
+            [
+                {
+                    "kind": "note",
+                    "what": "PartitionChangeRecord",
+                    "unmodelled": "a change of the order of the replicas",
+                }
+            ],
+        ),
+        ([{"isr": (1,)}], []),
+    ],
+)
+def test_what_an_operator_must_have_requested(capsys, tmp_path, changes, lines):
+    place = folder(
+        tmp_path, records(topic("t"), partition("t", 0, 1, 2), *(change("t", 0, **each) for each in changes))
+    )
+    path = tmp_path / "history.ndjson"
+    metadata(capsys, place, "--out", path)
+    found = [json.loads(line) for line in path.read_text().splitlines()]
+    wanted = [{key: line[key] for key in line if key not in ("n", "label")} for line in found]
+    assert [line for line in wanted if line["kind"] not in ("header", "metadata")] == lines
 
 
 def test_a_history_that_begins_later_says_so(capsys, tmp_path):
