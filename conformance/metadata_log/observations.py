@@ -23,7 +23,10 @@ def observations_of(history: History) -> Iterator[dict[str, Any]]:
     partition that it shows. States whose leader or ISR is not known are left out, and so are deletions. Raises
     UsageError if there is not exactly one partition."""
     if len(history.changes) != 1:
-        raise UsageError(f"--out needs one partition, and there are {len(history.changes)}; name it with --partition")
+        names = sorted({f"{history.name_of(topic_id)}-{partition}" for topic_id, partition in history.changes})
+        ids = " or ".join(f"--partition {names[0]}@{topic_id}" for topic_id, _ in history.changes)
+        cure = f"topics of one name, one after the other: give {ids}" if len(names) == 1 else "name it with --partition"
+        raise UsageError(f"--out needs one partition, and there are {len(history.changes)}; {cure}")
     (changes,) = history.changes.values()
     known = [one for one in changes if None not in (one.state.leader, one.state.isr) and one.what != "topic deleted"]
     yield _header(known)

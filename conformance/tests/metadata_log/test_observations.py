@@ -7,7 +7,20 @@ import shutil
 
 import pytest
 
-from conformance.tests.metadata_log.building import REAL, change, folder, metadata, partition, records, snapshot, topic
+from conformance.tests.metadata_log.building import (
+    REAL,
+    change,
+    folder,
+    message,
+    metadata,
+    partition,
+    records,
+    snapshot,
+    spelled_id,
+    text,
+    topic,
+    topic_id,
+)
 from isrcheck.commands.exit_codes import DIVERGED, DONE, USAGE
 from isrcheck.conformance.cli import main
 
@@ -185,6 +198,37 @@ def test_what_cannot_be_written(capsys, tmp_path, words, error):
     assert not words or path.read_text() == "mine"
 
 
+def test_a_topic_that_was_created_again_is_named_by_its_id(capsys, tmp_path):
+    old, new = (spelled_id(name) for name in ("t", "again"))
+    again = text("t") + topic_id("again")
+    values = [
+        topic("t"),
+        partition("t", 0, 1, 2),
+        message(9, 0, topic_id("t")),
+        message(2, 0, again),
+        partition("again", 0, 2, 3),
+    ]
+    place, path = folder(tmp_path, records(*values)), tmp_path / "history.ndjson"
+    told = metadata(capsys, place, "--partition", "t-0", "--out", path)
+    assert (told.code, told.errors) == (
+        USAGE,
+        "conform: --out needs one partition, and there are 2; topics of one name, one after the other: give --partition"
+        f" t-0@{old} or --partition t-0@{new}\n",
+    )
+    for number, leader in ((old, 1), (new, 2)):
+        told = metadata(capsys, place, "--partition", f"t-0@{number}", "--out", path)
+        assert (told.code, told.out.count(" (topic id"), f"t-0 (topic id {number})" in told.out) == (DONE, 1, True)
+        assert json.loads(path.read_text().splitlines()[1])["leader"] == leader
+        path.unlink()
+    assert metadata(capsys, place, "--partition", "t-0").out.count(" (topic id") == 2
+    assert metadata(capsys, place, "--partition", "t-0", "--partition", f"t-0@{new}").out.count(" (topic id") == 2
+    told = metadata(capsys, place, "--partition", "t-0@AAAA")
+    assert (told.code, told.errors.partition(";")[0]) == (
+        USAGE,
+        "conform: --partition t-0@AAAA: no file has a state of this topic id",
+    )
+
+
 def test_a_partition_that_no_file_has(capsys):
     for words, error in [
         (("--topic", "tt"), "--topic tt: no file has a state of this topic; did you mean t?"),
@@ -192,7 +236,10 @@ def test_a_partition_that_no_file_has(capsys):
             ("--partition", "t-1"),
             "--partition t-1: no file has a state of this partition; choose another partition of the topic",
         ),
-        (("--partition", "t"), "--partition t: not a partition; write it as TOPIC-N"),
+        (
+            ("--partition", "t"),
+            "--partition t: not a partition; write it as TOPIC-N, or as TOPIC-N@ID with its topic id",
+        ),
     ]:
         told = metadata(capsys, REAL / "leader_killed", *words)
         assert (told.code, told.errors) == (USAGE, f"conform: {error}\n")
