@@ -144,6 +144,28 @@ def test_a_member_of_the_elr_leads_only_while_the_isr_is_empty(ask, incident):
     ]
 
 
+def test_an_option_that_is_repeated_adds_brokers(ask, incident):
+    both = ask(*incident, "--isr", "broker1,broker2", "--elr", "broker1,broker3")
+    assert ask(*incident, "--isr", "broker1", "--isr", "broker2", "--elr", "broker1", "--elr", "broker3") == both
+
+
+def test_a_member_of_the_elr_that_is_no_replica(ask, incident):
+    """A broker that a reassignment has removed may stay in the ELR; Kafka elects replicas only."""
+    lines, _ = ask(*incident, "--replicas", "broker1,broker3", "--elr", "broker2,broker1,5")
+    assert told(lines, "Kafka elects")[0] == (
+        "Kafka elects: broker1, once it is live, in a clean election from the ELR, if the ISR is empty"
+    )
+    lines, _ = ask(*incident, "--replicas", "broker1,broker3", "--elr", "broker2,5")
+    assert told(lines, "Kafka elects")[0] == (
+        "Kafka elects: nobody, for broker2 and 5 are no replicas, in a clean election from the ELR, if the ISR is empty"
+    )
+    assert told(lines, "advice") == [
+        "advice: broker2 was in the ELR, but is no replica: Kafka does not elect it, and puts its copy aside as a stray"
+        " one when it starts. Save its folder before",
+        elect("broker1"),
+    ]
+
+
 def test_a_member_of_the_isr_without_committed_records_proves_nothing(ask, incident):
     lines, code = ask(*incident, "--isr", "broker3", "--replicas", "broker1,broker2,broker3")
     assert told(lines, "advice") == [
