@@ -119,7 +119,9 @@ def kafka_elects(ranking: Ranking) -> Iterator[str]:
 
 def _first_live(members: Membership, group: Sequence[str]) -> str:
     """Whom Kafka elects of a group of brokers."""
-    ordered = [broker for broker in members.replicas if broker in group] or group
+    ordered = [broker for broker in members.replicas if broker in group] if members.replicas else group
+    if not ordered:
+        return f"nobody, for {names(group)} {'is no replica' if len(group) == 1 else 'are no replicas'}"
     first = "the first" if members.replicas else "a"
     return f"{ordered[0]}, once it is live" if len(ordered) == 1 else f"{first} live one of {', '.join(ordered)}"
 
@@ -150,7 +152,13 @@ def advice(ranking: Ranking) -> Iterator[str]:
     for candidate in candidates:
         if candidate.broker in membership.complete:
             group, lost = _group(ranking, candidate.broker), candidate.lost(Standing.COMMITTED)
-            if lost:
+            if membership.is_no_replica(candidate.broker):
+                # Kafka: LogManager.isStrayReplica
+                yield (
+                    f"{candidate.broker} was in the {group}, but is no replica: Kafka does not elect it, and puts its"
+                    " copy aside as a stray one when it starts. Save its folder before"
+                )
+            elif lost:
                 lacks = "lacks" if candidate.log.is_whole else "may lack"
                 yield (
                     f"{candidate.broker} was in the {group}, yet {lacks} {count(lost, 'committed record')}: did its"
@@ -176,12 +184,12 @@ def advice(ranking: Ranking) -> Iterator[str]:
                 f"look for the right folder of {broker}: it was in the {_group(ranking, broker)}, but its copy has"
                 " another topic id"
             )
-        elif broker not in present:
+        elif broker not in present and not membership.is_no_replica(broker):
             yield (
                 f"wait for {broker}, if it can come back: it was in the {_group(ranking, broker)}, so it has every"
                 " committed record unless its disk lost some"
             )
-    best = candidates[0]
+    best, *others = [each for each in candidates if not membership.is_no_replica(each.broker)] or candidates
     ends = max(candidate.log.end for candidate in candidates)
     owner = max(candidates, key=lambda candidate: candidate.log.copy.high_watermark or 0)
     committed = owner.log.copy.high_watermark or 0
@@ -197,13 +205,13 @@ def advice(ranking: Ranking) -> Iterator[str]:
             " here can have them"
         )
     if not is_clean:
-        equal = [each.broker for each in candidates[1:] if not each.fewer and not each.more]
+        equal = [each.broker for each in others if best is candidates[0] and not each.fewer and not each.more]
         same = f" (or {names(equal)}: the same log)" if equal else ""
         yield (
             f"if nobody else can come back, elect {best.broker}{same}. An unclean election takes the first live replica"
             f" of the assignment: keep the other replicas down until {best.broker} leads"
         )
-    for other in candidates[1:]:
+    for other in others:
         lost, least = other.lost(Standing.COMMITTED), best.lost(Standing.COMMITTED)
         if lost < least:
             yield (

@@ -82,6 +82,10 @@ class Membership:
     topic_id: str | None = None
     """The topic id, if the metadata log tells it."""
 
+    def is_no_replica(self, broker: str) -> bool:
+        """Whether a broker is known to be no replica: a reassignment has removed it, and it may still be in the ELR."""
+        return bool(self.replicas) and broker not in self.replicas
+
     @property
     def complete(self) -> tuple[str, ...]:
         """The brokers that have every committed record, unless their disks lost some."""

@@ -144,6 +144,28 @@ def test_a_member_of_the_elr_leads_only_while_the_isr_is_empty(ask, incident):
     ]
 
 
+def test_an_option_that_is_repeated_adds_brokers(ask, incident):
+    both = ask(*incident, "--isr", "broker1,broker2", "--elr", "broker1,broker3")
+    assert ask(*incident, "--isr", "broker1", "--isr", "broker2", "--elr", "broker1", "--elr", "broker3") == both
+
+
+def test_a_member_of_the_elr_that_is_no_replica(ask, incident):
+    """A broker that a reassignment has removed may stay in the ELR; Kafka elects replicas only."""
+    lines, _ = ask(*incident, "--replicas", "broker1,broker3", "--elr", "broker2,broker1,5")
+    assert told(lines, "Kafka elects")[0] == (
+        "Kafka elects: broker1, once it is live, in a clean election from the ELR, if the ISR is empty"
+    )
+    lines, _ = ask(*incident, "--replicas", "broker1,broker3", "--elr", "broker2,5")
+    assert told(lines, "Kafka elects")[0] == (
+        "Kafka elects: nobody, for broker2 and 5 are no replicas, in a clean election from the ELR, if the ISR is empty"
+    )
+    assert told(lines, "advice") == [
+        "advice: broker2 was in the ELR, but is no replica: Kafka does not elect it, and puts its copy aside as a stray"
+        " one when it starts. Save its folder before",
+        elect("broker1"),
+    ]
+
+
 def test_a_member_of_the_isr_without_committed_records_proves_nothing(ask, incident):
     lines, code = ask(*incident, "--isr", "broker3", "--replicas", "broker1,broker2,broker3")
     assert told(lines, "advice") == [
@@ -381,8 +403,8 @@ def test_a_metadata_log_with_another_topic_of_the_name(capsys, incident, tmp_pat
     answer = audit(capsys, *incident, "--candidates", "--metadata", place)
     assert answer.errors == (
         f"conform: --metadata: the topic of t-0 has the id {spelled_id('t')} in the metadata log, and another in the"
-        f" log folders ({other} on broker1, {other} on broker2, {other} on broker3): its replicas, ISR and ELR are those of"
-        " another topic, and are not used; give files of one cluster and of one moment\n"
+        f" log folders ({other} on broker1, {other} on broker2, {other} on broker3): its replicas, ISR and ELR are"
+        " those of another topic, and are not used; give files of one cluster and of one moment\n"
     )
     assert answer.code == USAGE
     assert f"{elect('broker2')}\n" in answer.out
