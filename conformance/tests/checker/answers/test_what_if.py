@@ -297,6 +297,101 @@ def test_a_rack_has_controllers(ask_with_voters):
     assert f"  Racks        {unknown}" in ask_with_voters("--lose", "rack:az1")[1].splitlines()
 
 
+COLUMNS = "NodeId\tDirectoryId\tLogEndOffset\tLag\tLastFetchTimestamp\tLastCaughtUpTimestamp\tStatus\t\n"
+LEADER = "3001\tAAAAAAAAAAAAAAAAAAAAAA\t2302\t0\t1692962115018\t1692962115018\tLeader\t\n"
+UP = "3002\tAAAAAAAAAAAAAAAAAAAAAB\t2302\t0\t1692962114900\t1692962114900\tFollower\t\n"
+NEVER = "3003\tAAAAAAAAAAAAAAAAAAAAAC\t0\t2302\t-1\t-1\tFollower\t\n"
+SLOW = "3003\tAAAAAAAAAAAAAAAAAAAAAC\t2000\t302\t1692962114900\t1692962025018\tFollower\t\n"
+OLD = "3003\tAAAAAAAAAAAAAAAAAAAAAC\t2000\t302\t1692962025018\t1692962025018\tFollower\t\n"
+AGO = (
+    "3001\tA\t9\t0\t1 ms ago\t1 ms ago\tLeader\t\n"
+    "3002\tB\t9\t0\t12 ms ago\t12 ms ago\tFollower\t\n"
+    "3003\tC\t5\t4\t90001 ms ago\t90001 ms ago\tFollower\t\n"
+)
+STATUS = """\
+ClusterId:              fMCL8kv1SWm87L_Md-I2hg
+LeaderId:               {leader}
+LeaderEpoch:            2
+HighWatermark:          10
+MaxFollowerLag:         180
+MaxFollowerLagTimeMs:   {lag}
+CurrentVoters:          [3001,3002,3003]
+CurrentObservers:       [1,2,3]
+"""
+UNSURE = (
+    "2 of 3 voters are left (3002, 3003): it is not sure that they are a majority (2 are needed); if not, nobody is"
+)
+
+
+@pytest.mark.parametrize(
+    ("quorum", "doubts"),
+    [
+        (COLUMNS + LEADER + UP + NEVER, ["voter 3003 has never fetched from the active controller (q.txt:4)"]),
+        (COLUMNS + LEADER + UP + SLOW, ["voter 3003 lags by 90 s (q.txt:4)"]),
+        (COLUMNS + LEADER + UP + OLD, ["voter 3003 lags by 90 s (q.txt:4)"]),
+        (COLUMNS + AGO, ["voter 3003 lags by 90 s (q.txt:4)"]),
+        (COLUMNS + LEADER + UP + UP.replace("3002", "3003"), []),
+        (STATUS.format(leader=3001, lag=90000), ["one of the voters lags by 90 s (q.txt:6)"]),
+        (STATUS.format(leader=3001, lag=-1), ["one of the voters lags by 180 records (q.txt:6)"]),
+        (STATUS.format(leader=3001, lag=400), []),
+        (STATUS.format(leader=-1, lag=400), ["no controller is active (q.txt:2)"]),
+    ],
+)
+def test_a_voter_that_lags_does_not_count_as_surely_up(ask, tmp_path, quorum, doubts):
+    (tmp_path / "q.txt").write_text(quorum, encoding="utf-8")
+    lines = ask("q.txt", "--lose", "controller:3001")[1].splitlines()
+    assert lines[0].endswith("; it is not sure that the controllers have a majority") is bool(doubts)
+    (of_controllers,) = [line for line in lines if line.startswith("  Controllers")]
+    sure = "  Controllers  2 of 3 voters are left (3002, 3003): a majority, which the loss of one more ends"
+    says = f"  Controllers  {UNSURE} elected, and no ISR changes; {'; '.join(doubts)}"
+    assert of_controllers == (says if doubts else sure)
+    shown = ", except those that a file shows to lag" if doubts else ""
+    assert f"  Assumed      the controllers that vote are up{shown}" in lines
+    answer = json.loads(ask("q.txt", "--lose", "controller:3001", "--json")[1])
+    assert answer["controllers"]["have_majority"] is (None if doubts else True)
+
+
+def test_a_reading_shows_a_voter_that_lags_and_that_no_controller_is_active(tmp_path, monkeypatch, capsys):
+    """Voter 9 is no broker; voter 3 is, so it was up."""
+    monkeypatch.chdir(tmp_path)
+    check = checking(cli.main, capsys)
+    with served(StubCluster()) as cluster:
+        check("doctor", "--bootstrap-server", cluster.address, "--save", "r.json", "--lose", "broker:1")
+    reading = json.loads(Path("r.json").read_text(encoding="utf-8"))
+    reading["quorum"] |= {"voters": [1, 3, 9], "behind": [3, 9]}
+    Path("r.json").write_text(json.dumps(reading), encoding="utf-8")
+    lines = check("doctor", "r.json", "--lose", "broker:1")[1].splitlines()
+    (says,) = [line for line in lines if line.startswith("  Controllers")]
+    assert says.startswith("  Controllers  2 of 3 voters are left (3, 9): it is not sure that they are a majority")
+    assert "; voter 9 lags behind the active controller (" in says
+    reading["quorum"] |= {"leader": None, "behind": []}
+    Path("r.json").write_text(json.dumps(reading), encoding="utf-8")
+    (doubt,) = json.loads(check("doctor", "r.json", "--json")[1])["now"]["of_controllers"]
+    assert doubt.startswith("no controller is active (")
+
+
+def test_it_is_not_sure_that_a_majority_survives_the_loss_of_any_rack_if_no_controller_is_active(ask, tmp_path):
+    (tmp_path / "q.txt").write_text(STATUS.format(leader=-1, lag=90000), encoding="utf-8")
+    racks = ["--rack", "az1=3001", "--rack", "az2=3002", "--rack", "az3=3003"]
+    lines = ask("q.txt", *racks, "--lose", "each-rack")[1].splitlines()
+    assert lines[0].endswith("; it is not sure that the controllers have a majority (az1, az2, az3)")
+    doubts = "no controller is active (q.txt:2); one of the voters lags by 90 s (q.txt:6)"
+    survives = "the majority survives the loss of any one rack, if all voters are up"
+    assert f"  Controllers  {survives}; {doubts}" in lines
+    assert sum("  not sure  " in line for line in lines) == 3
+    now = [line for line in ask("q.txt")[1].splitlines() if line.startswith("  Now: ")]
+    assert now[:2] == [f"  Now: {doubt}" for doubt in doubts.split("; ")]
+
+
+def test_the_loss_of_a_majority_of_the_voters_is_sure_whichever_are_up(ask, tmp_path):
+    (tmp_path / "q.txt").write_text(COLUMNS + LEADER + UP + NEVER, encoding="utf-8")
+    words = ("q.txt", "--lose", "controller:3001,controller:3002", "--json")
+    assert json.loads(ask(*words)[1])["controllers"]["have_majority"] is False
+    words = ("q.txt", "--lose", "controller:3003")
+    majority = "2 of 3 voters are left (3001, 3002): a majority, which the loss of one more ends"
+    assert f"  Controllers  {majority}; voter 3003 has never fetched" in ask(*words)[1]
+
+
 TWO_AND_A_HALF = ["--rack", "az1=3001", "--rack", "az2=5", "--rack", "az3=3002"]
 
 
