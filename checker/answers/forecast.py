@@ -342,7 +342,7 @@ def _why(forecast: Forecast) -> str:
             reasons.append(f"{strangers} keep the last known leader from being elected, except by hand")
     if after.leader is None:
         majority = "the controllers have a majority and " if after.recorded is not None else ""
-        waits = f"until {majority}{_one_of(after.awaited)} up" if after.awaited else ""
+        waits = f"until {majority}{_some_of(after.awaited)} up" if after.awaited else ""
         reasons.append(" ".join(filter(None, ["no leader", waits])))
     elif Effect.NO_WRITES in forecast.effects:
         minimum, joiners = forecast.rules.min_insync_replicas, after.joiners
@@ -350,13 +350,18 @@ def _why(forecast: Forecast) -> str:
             waits = f"acks=all waits for {_named(after.unremoved)}: without a majority of controllers no ISR changes"
             return "; ".join([*reasons, waits])
         says = f"{len(after.in_sync)} in sync ({_ids(after.in_sync)}), min.insync.replicas={minimum}"
-        is_enough = len(after.in_sync) + len(joiners) >= minimum
-        reasons.append(says + (f", until {_one_of(joiners)} in sync again" if is_enough else ""))
+        missing = minimum - len(after.in_sync)
+        reasons.append(
+            says + (f", until {_some_of(joiners, missing)} in sync again" if missing <= len(joiners) else "")
+        )
     return "; ".join(reasons)
 
 
-def _one_of(brokers: Brokers) -> str:
-    return f"broker {_ids(brokers)} is" if len(brokers) == 1 else f"one of the brokers {_ids(brokers)} is"
+def _some_of(brokers: Brokers, needed: int = 1) -> str:
+    """Return who has to be up or in sync: so many of these brokers as are needed."""
+    if needed >= len(brokers):
+        return f"{_named(brokers)} {'is' if len(brokers) == 1 else 'are'}"
+    return f"{'one' if needed == 1 else needed} of the brokers {_ids(brokers)} {'is' if needed == 1 else 'are'}"
 
 
 def _come_back_empty(brokers: Brokers) -> str:
@@ -639,7 +644,8 @@ def _obstacle(partition: Partition, rules: Rules) -> str:
     counts = f" (counts as {minimum})" if given > minimum else ""
     says = f"{printable(partition.name)} has {len(isr)} in sync ({_ids(isr)}), min.insync.replicas={given}{counts}"
     if not _needs_all(partition, rules):
-        return f"{says}, until {_one_of(frozenset(partition.replicas) - frozenset(isr))} in sync again"
+        others = frozenset(partition.replicas) - frozenset(isr)
+        return f"{says}, until {_some_of(others, max(minimum, 1) + 1 - len(isr))} in sync again"
     missing = max(given, 1) + 1 - len(partition.replicas)
     cure = f"add {'a replica' if missing == 1 else counted(missing, 'replica')}"
     cure += " or lower min.insync.replicas" if minimum > 1 else ""

@@ -567,6 +567,27 @@ def test_a_minimum_above_the_number_of_replicas_is_shown_as_it_is_set(ask, tmp_p
     assert f"  Never    broker 1: {says} min.insync.replicas" in ask("--roll")[1].splitlines()
 
 
+@pytest.mark.parametrize(
+    ("replicas", "isr", "minimum", "words", "until"),
+    [
+        ("1,2,3,4", "1", 2, ["--roll"], "until 2 of the brokers 2, 3, 4 are in sync again"),
+        ("1,2,3", "2", 2, ["--roll"], "until brokers 1, 3 are in sync again"),
+        ("1,2,3", "1,2", 2, ["--roll"], "until broker 3 is in sync again"),
+        ("1,2,3,4", "1,2", 2, ["--roll"], "until one of the brokers 3, 4 is in sync again"),
+        ("1,2,3,4,5", "1,2", 3, ["--lose", "broker:2"], "until 2 of the brokers 3, 4, 5 are in sync again"),
+        ("1,2,3", "1,2", 3, ["--lose", "broker:2"], "min.insync.replicas=3"),
+    ],
+)
+def test_as_many_brokers_are_awaited_as_are_needed(ask, tmp_path, replicas, isr, minimum, words, until):
+    (tmp_path / "topics.txt").write_text(
+        f"Topic: t\tPartitionCount: 1\tReplicationFactor: 3\tConfigs: min.insync.replicas={minimum}\n"
+        f"\tTopic: t\tPartition: 0\tLeader: {isr[0]}\tReplicas: {replicas}\tIsr: {isr}\tElr: \tLastKnownElr: \n",
+        encoding="utf-8",
+    )
+    lines = [line.partition("; one more")[0] for line in ask(*words)[1].splitlines()]
+    assert [line for line in lines if "in sync (" in line and line.endswith(until)]
+
+
 def test_only_members_of_the_isr_are_said_to_be_in_sync(ask, tmp_path):
     line = "\tTopic: t\tPartition: 0\tLeader: 1\tReplicas: 1,2,3\tIsr: 1\tElr: 2\tLastKnownElr: \n"
     (tmp_path / "topics.txt").write_text(line, encoding="utf-8")
