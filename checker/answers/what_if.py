@@ -216,7 +216,7 @@ def after(standing: Standing, event: Event, rules: Rules) -> Standing:
         cause = standing.cause or Cause.UNCLEAN
         return replace(standing, isr=frozenset({elected}), elr=NOBODY, leader=elected, gone=gone, cause=cause)
     isr = NOBODY if rules.has_elr else standing.isr
-    cause = standing.cause or _cause_of_whole_isr(standing, event, elr - gone, rules) or unclean
+    cause = standing.cause or _cause_of_whole_isr(standing, event, elr - standing.gone, rules) or unclean
     return replace(standing, isr=isr, elr=elr, leader=None, gone=gone, cause=cause)
 
 
@@ -232,19 +232,21 @@ def _unnoticed(standing: Standing, event: Event, rules: Rules) -> Standing:
     return replace(recorded, leader=leader, gone=recorded.gone | going, cause=cause, recorded=recorded)
 
 
-def _cause_of_whole_isr(standing: Standing, event: Event, eligible: Brokers, rules: Rules) -> Cause | None:
+def _cause_of_whole_isr(standing: Standing, event: Event, elr: Brokers, rules: Rules) -> Cause | None:
     """Return why a record can be lost if all members of the ISR go, and nobody is elected until a broker comes back.
-    `eligible` are the brokers of the ELR that are not gone."""
+    `elr` are the brokers in the ELR after the event that were not gone before it."""
+    left = elr - event.brokers
     if event.kind is Kind.LOST:
-        return Cause.PERHAPS_UNCLEAN if eligible else Cause.NOBODY_LEFT
+        return Cause.PERHAPS_UNCLEAN if left else Cause.NOBODY_LEFT
     if standing.isr & event.emptied:
         return Cause.EMPTIED
     if event.kind is Kind.POWER and not rules.flushes_every_message:
-        return Cause.UNFLUSHED
+        # A broker of the ELR that had gone before has every record that acks=all acknowledged.
+        return (_of_leader(rules) or Cause.PERHAPS_UNCLEAN) if left else Cause.UNFLUSHED
     if standing.strangers:
         return Cause.BLOCKED
     # Another broker may lead before the old leader is back, also one that is elected while it is down.
-    is_leader_elected_again = len(standing.isr) == 1 and not eligible
+    is_leader_elected_again = len(standing.isr | elr) == 1
     return None if is_leader_elected_again else _of_leader(rules)
 
 

@@ -30,11 +30,13 @@ from isrcheck.commands.exit_codes import SAFE, USAGE, VIOLATED
 
 MIN_2 = Rules(min_insync_replicas=2, controllers_minimum=2)
 ELR = Rules(min_insync_replicas=2, controllers_minimum=2, has_elr=True)
+ELR_ACKS_1 = replace(ELR, acks_all=False)
 UNCLEAN = Rules(unclean_election=True)
 ACKS_1 = Rules(acks_all=False)
 FLUSHED = Rules(flushes_every_message=True)
 LOST, POWER, RESTART = Kind.LOST, Kind.POWER, Kind.RESTART
 STOPS = {Effect.NO_READS, Effect.NO_WRITES}
+LOSES = {Effect.LOSS} | STOPS
 
 
 def ids(*brokers: int) -> frozenset[int]:
@@ -66,6 +68,11 @@ def partition(*replicas: int, isr: str = "", elr: str = "", leader: int | None =
         (partition(1), ACKS_1, RESTART, ["1"], STOPS, None, None),
         (partition(1, 2, isr="1"), UNCLEAN, RESTART, ["12"], {Effect.LOSS} | STOPS, Cause.UNCLEAN, None),
         (partition(1, 2), MIN_2, LOST, ["7"], set(), None, 1),
+        (partition(2, 5, 8, isr="2", elr="5"), ELR_ACKS_1, RESTART, ["258"], LOSES, Cause.ONLY_LEADER, None),
+        (partition(2, 5, 8, isr="2", elr="5"), ELR_ACKS_1, POWER, ["2"], LOSES, Cause.ONLY_LEADER, None),
+        (partition(2, 5, 8, isr="2"), ELR_ACKS_1, RESTART, ["258"], STOPS, None, None),
+        (partition(2, 5, 8, isr="2", elr="5"), ELR, POWER, ["2"], LOSES, Cause.PERHAPS_UNCLEAN, None),
+        (partition(2, 5, 8, isr="2", elr="5"), ELR, POWER, ["25"], LOSES, Cause.UNFLUSHED, None),
     ],
 )
 def test_what_an_event_does(standing, rules, kind, steps, effects, cause, leader):
