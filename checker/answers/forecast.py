@@ -262,7 +262,7 @@ def _with_rules(clusters: Iterable[Cluster]) -> Iterator[tuple[Partition, Rules]
                     unclean_election=cluster.unclean_election.value,
                     has_elr=cluster.generation.has_elr,
                     flushes_every_message=cluster.flushes_every_message,
-                    keeps_unnoticed_leader=not cluster.release.has("4.0"),
+                    keeps_unnoticed_leader=cluster.has_kraft and not cluster.release.has("4.0"),
                 )
             yield partition, known[sizes]
 
@@ -336,7 +336,8 @@ def _why(forecast: Forecast) -> str:
             every = ", so that no record is left" if emptied >= {*before.replicas} else ""
             reasons.append(f"{_come_back_empty(before.isr & emptied)}{every}")
         case Cause.UNNOTICED:
-            reasons.append(f"broker {before.leader} leads again without what it had not flushed, if it is back first")
+            early = "if it is back before a controller has noticed its end (KAFKA-18106)"
+            reasons.append(f"broker {before.leader} leads again without what it had not flushed, {early}")
         case Cause.BLOCKED:
             strangers = f"brokers in the ELR that are no replicas ({_ids(after.strangers)})"
             reasons.append(f"{strangers} keep the last known leader from being elected, except by hand")
@@ -443,6 +444,16 @@ def _of_controllers(reading: Reading, events: Sequence[Event], nodes: Nodes) -> 
 _NOTHING_CHANGES = "nobody is elected, and no ISR changes"
 
 
+def _assumed_of_events(clusters: Iterable[Cluster]) -> str:
+    """Return what the rules assume about replicas, as the output of kafka-topics does not show it."""
+    parts = ["replicas that are not in sync stay so"]
+    if any(cluster.unclean_election.value for cluster in clusters):
+        parts.append("such a replica is up, and is elected if nobody else can be")
+    if any(cluster.generation.has_elr for cluster in clusters):
+        parts.append("eligible leader replicas did not shut down in order")
+    return "; ".join(parts)
+
+
 def _assumed_of_controllers(reading: Reading) -> str:
     if reading.voters:
         return (
@@ -541,6 +552,7 @@ def _each_rack(reading: Reading, nodes: Nodes, kind: Kind, *, details: bool, fai
     headline = f"If one of {counted(len(racks), 'rack')} {_HAPPENS[kind][0]}: {says or _GOES_ON}"
     rows = list(_rows(reading, nodes))
     advice = None
+    rows.append(("Assumed", _assumed_of_events(reading.clusters)))
     rows.append(("Assumed", _assumed_of_controllers(reading)))
     if nodes.voters and not nodes.voters - nodes.racks.keys():
         advice = placement_advice({one.rack: len(one.members & nodes.voters) for one in every})
@@ -681,7 +693,8 @@ def foretell(reading: Reading, options: ClusterOptions, *, details: bool, strict
     majority = nodes.majority(nodes.voters - nodes.left(events))
     headline = _headline(named, by_topic, majority)
     by_rack = any("rack " in one.says for one in named)
-    rows = [*_rows(reading, nodes if by_rack else None), *_of_controllers(reading, events, nodes)]
+    rows = [*_rows(reading, nodes if by_rack else None), ("Assumed", _assumed_of_events(reading.clusters))]
+    rows += _of_controllers(reading, events, nodes)
     lines = [headline, *table(rows, "  "), ""]
     lines += table(_topic_rows(by_topic, details=details), "  ")
     if details:
@@ -713,9 +726,9 @@ def foretell(reading: Reading, options: ClusterOptions, *, details: bool, strict
 
 
 def _of_files(reading: Reading, nodes: Nodes | None = None) -> dict[str, Any]:
-    """Return what is assumed, and the remarks on the files. `nodes` are given if the answer depends on controllers."""
-    of_controllers = [] if nodes is None else [_assumed_of_controllers(reading)]
-    return {"assumed": [*dict.fromkeys(_assumed(reading)), *of_controllers], "remarks": _remarks(reading)}
+    """Return what is assumed, and the remarks on the files. `nodes` are given if the answer is about events."""
+    of_events = [] if nodes is None else [_assumed_of_events(reading.clusters), _assumed_of_controllers(reading)]
+    return {"assumed": [*dict.fromkeys(_assumed(reading)), *of_events], "remarks": _remarks(reading)}
 
 
 def _object(forecast: Forecast) -> dict[str, Any]:

@@ -97,6 +97,9 @@ def test_brokers_with_ephemeral_storage_come_back_without_their_logs(kind):
     assert after(partition(1, 2, 3), replace(every, brokers=ids(1, 2)), FLUSHED).cause is None
     assert after(Standing((1, 2), ids(1), None), every, FLUSHED).cause is Cause.NOBODY_LEFT
     assert after(partition(1, 2), replace(every, has_majority=False), FLUSHED).cause is Cause.EMPTIED
+    unnoticed = replace(FLUSHED, keeps_unnoticed_leader=True)
+    assert after(partition(1, 2, 3), Event(ids(1), kind, emptied=ids(1)), unnoticed).cause is Cause.EMPTIED
+    assert after(partition(1, 2, 3), Event(ids(1), kind, emptied=ids(2)), unnoticed).cause is None
 
 
 def test_one_more_loss():
@@ -154,6 +157,7 @@ def test_without_a_majority_of_controllers_nobody_is_elected_and_no_isr_changes(
     assert (after.isr, after.elr, after.joiners) == (standing.isr, standing.elr, ids())
 
 
+@pytest.mark.parametrize("has_majority", [True, False])
 @pytest.mark.parametrize(
     ("kind", "flushes", "keeps", "cause"),
     [
@@ -163,9 +167,11 @@ def test_without_a_majority_of_controllers_nobody_is_elected_and_no_isr_changes(
         (RESTART, False, True, None),
     ],
 )
-def test_up_to_3_9_a_leader_that_loses_power_leads_again_before_a_controller_notices(kind, flushes, keeps, cause):
+def test_up_to_3_9_a_leader_that_loses_power_leads_again_before_a_controller_notices(
+    kind, flushes, keeps, cause, has_majority
+):
     rules = replace(MIN_2, flushes_every_message=flushes, keeps_unnoticed_leader=keeps)
-    event = Event(ids(1), kind, has_majority=False)
+    event = Event(ids(1), kind, has_majority=has_majority)
     assert after(partition(1, 2, 3), event, rules).cause is cause
     assert after(partition(1, 2, 3), replace(event, brokers=ids(2)), rules).cause is None
 
@@ -593,6 +599,19 @@ def test_as_many_brokers_are_awaited_as_are_needed(ask, tmp_path, replicas, isr,
     )
     lines = [line.partition("; one more")[0] for line in ask(*words)[1].splitlines()]
     assert [line for line in lines if "in sync (" in line and line.endswith(until)]
+
+
+@pytest.mark.parametrize(
+    ("version", "elr", "is_lost"),
+    [("3.9", "Elr: \tLastKnownElr: ", True), ("3.9", "Elr: N/A\tLastKnownElr: N/A", False)],
+)
+def test_a_leader_that_loses_power_can_lead_again_up_to_3_9_with_kraft(tmp_path, capsys, version, elr, is_lost):
+    """An Elr that is not N/A shows KRaft; the other cluster has ZooKeeper."""
+    line = f"\tTopic: t\tPartition: 0\tLeader: 1\tReplicas: 1,2,3\tIsr: 1,2,3\t{elr}\n"
+    (tmp_path / "t.txt").write_text(line, encoding="utf-8")
+    cli.main(["doctor", str(tmp_path / "t.txt"), "--kafka-version", version, "--lose-power", "broker:1"])
+    says = "broker 1 leads again without what it had not flushed, if it is back before a controller has noticed its end"
+    assert (says in capsys.readouterr().out) is is_lost
 
 
 def test_only_members_of_the_isr_are_said_to_be_in_sync(ask, tmp_path):
