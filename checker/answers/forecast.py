@@ -29,7 +29,7 @@ from isrcheck.checker.answers.what_if import (
     rolling_restart,
 )
 from isrcheck.checker.cluster.cluster import Cluster, Reading
-from isrcheck.checker.cluster.contents import FOR_ONE_KIND, MOST_LISTED, Partition, listed
+from isrcheck.checker.cluster.contents import COORDINATORS, FOR_ONE_KIND, MOST_LISTED, Partition, listed
 from isrcheck.checker.cluster.property_files import printable, quoted
 from isrcheck.checker.cluster.voters import Doubts, placement_advice
 from isrcheck.checker.command.options import ClusterOptions
@@ -245,17 +245,24 @@ def _standing(replicas: Ids, leader: int | None, isr: Ids, elr: Ids, last_known:
     return Standing(replicas, frozenset(isr), leader, frozenset(elr), frozenset(last_known), frozenset(strangers))
 
 
+_OF_BROKERS = {*COORDINATORS, "__share_group_state", "__remote_log_metadata"}
+"""The topics that brokers write themselves, as with acks=all whatever the acks of clients: TransactionStateManager
+(EnforcedRequiredAcks), offsets.commit.required.acks (by default -1, up to 3.9), CoordinatorRuntime (which answers once
+the high watermark has passed a record, since 4.0), and TopicBasedRemoteLogMetadataManagerConfig."""
+
+
 def _with_rules(clusters: Iterable[Cluster]) -> Iterator[tuple[Partition, Rules]]:
     for cluster in clusters:
         # The value as given; the cluster's own is limited to the replicas of the partition with the fewest.
         least, is_limited = int(cluster.min_insync_replicas.text), cluster.release.has("3.7")
         first = {partition.topic: len(partition.replicas) for partition in cluster.partitions if not partition.number}
-        known = dict[tuple[int, int], Rules]()
+        known, acks_all = dict[tuple[int, int, bool], Rules](), cluster.producer.acks.value == "all"
         for partition in cluster.partitions:
             sizes = len(partition.replicas), first.get(partition.topic, len(partition.replicas))
-            if sizes not in known:
-                known[sizes] = Rules(
-                    acks_all=cluster.producer.acks.value == "all",
+            kind = *sizes, acks_all or partition.topic in _OF_BROKERS
+            if kind not in known:
+                known[kind] = Rules(
+                    acks_all=kind[-1],
                     min_insync_replicas=min(least, sizes[0]) if is_limited else least,
                     given_minimum=least,
                     controllers_minimum=min(least, sizes[1]),
@@ -264,7 +271,7 @@ def _with_rules(clusters: Iterable[Cluster]) -> Iterator[tuple[Partition, Rules]
                     flushes_every_message=cluster.flushes_every_message,
                     keeps_unnoticed_leader=cluster.has_kraft and not cluster.release.has("4.0"),
                 )
-            yield partition, known[sizes]
+            yield partition, known[kind]
 
 
 # --- Text ---

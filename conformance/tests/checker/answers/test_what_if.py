@@ -614,6 +614,15 @@ def test_a_leader_that_loses_power_can_lead_again_up_to_3_9_with_kraft(tmp_path,
     assert (says in capsys.readouterr().out) is is_lost
 
 
+@pytest.mark.parametrize("topic", ["__transaction_state", "__consumer_offsets", "__remote_log_metadata", "t"])
+def test_the_topics_that_brokers_write_have_acks_all(ask, tmp_path, topic):
+    line = f"\tTopic: {topic}\tPartition: 0\tLeader: 1\tReplicas: 1,2,3\tIsr: 1,2,3\tElr: \tLastKnownElr: \n"
+    (tmp_path / "topics.txt").write_text(line, encoding="utf-8")
+    (tmp_path / "producer.properties").write_text("acks=1\n", encoding="utf-8")
+    out = ask("--producer", "producer.properties", "--lose", "broker:1")[1]
+    assert ("without acks=all, the leader can have the only copy" in out) is (topic == "t")
+
+
 def test_only_members_of_the_isr_are_said_to_be_in_sync(ask, tmp_path):
     line = "\tTopic: t\tPartition: 0\tLeader: 1\tReplicas: 1,2,3\tIsr: 1\tElr: 2\tLastKnownElr: \n"
     (tmp_path / "topics.txt").write_text(line, encoding="utf-8")
