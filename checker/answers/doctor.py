@@ -104,7 +104,7 @@ def _diagnosis(options: Options, reading: Reading, asking: Asking, progress: Pro
     """Answer the questions about every distinct configuration, and write the files that the options ask for."""
     answers = _examined(reading.clusters, asking)
     progress.clear()
-    now = now_of(reading.clusters)
+    now = now_of(reading.clusters, reading.doubts.lines())
     if len(answers) == 1:
         lines = answer_lines(answers[0], now, reading.remarks, details=options.output.details)
     else:

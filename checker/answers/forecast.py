@@ -29,9 +29,9 @@ from isrcheck.checker.answers.what_if import (
     rolling_restart,
 )
 from isrcheck.checker.cluster.cluster import Cluster, Reading
-from isrcheck.checker.cluster.contents import FOR_ONE_KIND, MOST_LISTED, Partition, listed
+from isrcheck.checker.cluster.contents import COORDINATORS, FOR_ONE_KIND, MOST_LISTED, Partition, listed
 from isrcheck.checker.cluster.property_files import printable, quoted
-from isrcheck.checker.cluster.voters import is_majority, placement_advice
+from isrcheck.checker.cluster.voters import Doubts, placement_advice
 from isrcheck.checker.command.options import ClusterOptions
 from isrcheck.checker.results.run import CommandResult
 from isrcheck.checker.results.terminal import counted, grouped, table
@@ -60,6 +60,8 @@ class Nodes:
     """The rack of each node whose rack is known."""
     ephemeral: Brokers
     """The brokers that come back with an empty disk if they restart."""
+    doubts: Doubts
+    """What shows that a voter need not be up."""
 
     def in_words(self, nodes: Iterable[int]) -> str:
         """Name nodes, those in combined mode only as brokers."""
@@ -75,12 +77,19 @@ class Nodes:
         return self.voters.difference(*(event.brokers for event in events))
 
     def decisive(self, left: Brokers) -> Brokers:
-        """Return the voters that are `left` if the loss of any one of them ends the majority; otherwise nobody."""
-        return left if left and not self.has_majority(self.voters - left | {min(left)}) else NOBODY
+        """Return the voters that are `left` and up if the loss of any one of them ends the majority; otherwise
+        nobody."""
+        up = left - self.doubts.voters.keys()
+        return up if up and not self.has_majority(self.voters - left | {min(up)}) else NOBODY
 
     def has_majority(self, lost: Brokers) -> bool:
-        """Whether the voters that are not lost are a majority; assumed to be true if the voters are not known."""
-        return not self.voters or is_majority(len(self.voters - lost), len(self.voters))
+        """Whether the voters that are not lost surely are a majority; assumed to be true if no voters are known."""
+        return not self.voters or self.majority(lost) is True
+
+    def majority(self, lost: Brokers) -> bool | None:
+        """Whether the voters that are not lost are a majority; None if the voters are not known, or if it is not sure
+        that enough of them are up."""
+        return self.doubts.majority(self.voters - lost, len(self.voters)) if self.voters else None
 
 
 def nodes_of(reading: Reading, partitions: Iterable[Partition]) -> Nodes:
@@ -90,7 +99,7 @@ def nodes_of(reading: Reading, partitions: Iterable[Partition]) -> Nodes:
     brokers = with_replicas | (reading.racks.keys() - voters)
     # If no file shows which brokers have the storage, all are taken.
     ephemeral = frozenset[int]().union(*(ids or brokers for ids in reading.ephemeral.values()))
-    return Nodes(brokers, voters, reading.racks, ephemeral & brokers)
+    return Nodes(brokers, voters, reading.racks, ephemeral & brokers, reading.doubts)
 
 
 @dataclass(frozen=True)
@@ -236,26 +245,33 @@ def _standing(replicas: Ids, leader: int | None, isr: Ids, elr: Ids, last_known:
     return Standing(replicas, frozenset(isr), leader, frozenset(elr), frozenset(last_known), frozenset(strangers))
 
 
+_OF_BROKERS = {*COORDINATORS, "__share_group_state", "__remote_log_metadata"}
+"""The topics that brokers write themselves, as with acks=all whatever the acks of clients: TransactionStateManager
+(EnforcedRequiredAcks), offsets.commit.required.acks (by default -1, up to 3.9), CoordinatorRuntime (which answers once
+the high watermark has passed a record, since 4.0), and TopicBasedRemoteLogMetadataManagerConfig."""
+
+
 def _with_rules(clusters: Iterable[Cluster]) -> Iterator[tuple[Partition, Rules]]:
     for cluster in clusters:
         # The value as given: the cluster's value is limited to the replicas of the partition with the fewest replicas.
         least, is_limited = int(cluster.min_insync_replicas.text), cluster.release.has("3.7")
         first = {partition.topic: len(partition.replicas) for partition in cluster.partitions if not partition.number}
-        known = dict[tuple[int, int], Rules]()
+        known, acks_all = dict[tuple[int, int, bool], Rules](), cluster.producer.acks.value == "all"
         for partition in cluster.partitions:
             sizes = len(partition.replicas), first.get(partition.topic, len(partition.replicas))
-            if sizes not in known:
-                known[sizes] = Rules(
-                    acks_all=cluster.producer.acks.value == "all",
+            kind = *sizes, acks_all or partition.topic in _OF_BROKERS
+            if kind not in known:
+                known[kind] = Rules(
+                    acks_all=kind[-1],
                     min_insync_replicas=min(least, sizes[0]) if is_limited else least,
                     given_minimum=least,
                     controllers_minimum=min(least, sizes[1]),
                     unclean_election=cluster.unclean_election.value,
                     has_elr=cluster.generation.has_elr,
                     flushes_every_message=cluster.flushes_every_message,
-                    keeps_unnoticed_leader=not cluster.release.has("4.0"),
+                    keeps_unnoticed_leader=cluster.has_kraft and not cluster.release.has("4.0"),
                 )
-            yield partition, known[sizes]
+            yield partition, known[kind]
 
 
 # --- Text ---
@@ -281,7 +297,7 @@ _GOES_ON = "every topic goes on"
 Effects = frozenset[Effect]
 
 
-def _headline(events: Sequence[NamedEvent], by_topic: Mapping[str, Sequence[Forecast]]) -> str:
+def _headline(events: Sequence[NamedEvent], by_topic: Mapping[str, Sequence[Forecast]], majority: bool | None) -> str:
     kind = events[0].event.kind
     happens = _HAPPENS[kind][0 if len(events) == 1 and events[0].is_one else 1]
     counts = {effect: len(_suffering(by_topic, effect)) for effect in Effect}
@@ -291,7 +307,9 @@ def _headline(events: Sequence[NamedEvent], by_topic: Mapping[str, Sequence[Fore
         says[first_stop] = f"meanwhile {says[first_stop]}"
     brokers = " and then ".join(named.says for named in events)
     topics = f"of {counted(len(by_topic), 'topic')}, {', '.join(says)}" if says else _GOES_ON
-    no_majority = "" if events[-1].event.has_majority else "; the controllers have no majority"
+    no_majority = "" if majority is not False else "; the controllers have no majority"
+    if majority is None and not events[-1].event.has_majority:
+        no_majority = "; it is not sure that the controllers have a majority"
     return f"If {brokers} {happens}: {topics}{no_majority}"
 
 
@@ -325,13 +343,14 @@ def _why(forecast: Forecast) -> str:
             every = ", so that no record is left" if emptied >= {*before.replicas} else ""
             reasons.append(f"{_come_back_empty(before.isr & emptied)}{every}")
         case Cause.UNNOTICED:
-            reasons.append(f"broker {before.leader} leads again without what it had not flushed, if it is back first")
+            early = "if it is back before a controller has noticed its end (KAFKA-18106)"
+            reasons.append(f"broker {before.leader} leads again without what it had not flushed, {early}")
         case Cause.BLOCKED:
             strangers = f"brokers in the ELR that are no replicas ({_ids(after.strangers)})"
             reasons.append(f"{strangers} keep the last known leader from being elected, except by hand")
     if after.leader is None:
         majority = "the controllers have a majority and " if after.recorded is not None else ""
-        waits = f"until {majority}{_one_of(after.awaited)} up" if after.awaited else ""
+        waits = f"until {majority}{_some_of(after.awaited)} up" if after.awaited else ""
         reasons.append(" ".join(filter(None, ["no leader", waits])))
     elif Effect.NO_WRITES in forecast.effects:
         minimum, joiners = forecast.rules.min_insync_replicas, after.joiners
@@ -339,13 +358,18 @@ def _why(forecast: Forecast) -> str:
             waits = f"acks=all waits for {_named(after.unremoved)}: without a majority of controllers no ISR changes"
             return "; ".join([*reasons, waits])
         says = f"{len(after.in_sync)} in sync ({_ids(after.in_sync)}), min.insync.replicas={minimum}"
-        is_enough = len(after.in_sync) + len(joiners) >= minimum
-        reasons.append(says + (f", until {_one_of(joiners)} in sync again" if is_enough else ""))
+        missing = minimum - len(after.in_sync)
+        reasons.append(
+            says + (f", until {_some_of(joiners, missing)} in sync again" if missing <= len(joiners) else "")
+        )
     return "; ".join(reasons)
 
 
-def _one_of(brokers: Brokers) -> str:
-    return f"broker {_ids(brokers)} is" if len(brokers) == 1 else f"one of the brokers {_ids(brokers)} is"
+def _some_of(brokers: Brokers, needed: int = 1) -> str:
+    """Return who has to be up or in sync: so many of these brokers as are needed."""
+    if needed >= len(brokers):
+        return f"{_named(brokers)} {'is' if len(brokers) == 1 else 'are'}"
+    return f"{'one' if needed == 1 else needed} of the brokers {_ids(brokers)} {'is' if needed == 1 else 'are'}"
 
 
 def _come_back_empty(brokers: Brokers) -> str:
@@ -405,19 +429,43 @@ def _rows(reading: Reading, nodes: Nodes | None = None) -> Iterator[tuple[str, s
     yield from (("Assumed", line) for line in dict.fromkeys(_assumed(reading)))
 
 
-def _of_controllers(reading: Reading, events: Sequence[Event], nodes: Nodes) -> tuple[str, str]:
-    """Return a labelled line that says how many voters are left, and whether they are a majority."""
+def _of_controllers(reading: Reading, events: Sequence[Event], nodes: Nodes) -> Iterator[tuple[str, str]]:
+    """Yield labelled lines that say how many voters are left, whether they are a majority, and what is assumed."""
+    yield "Assumed", _assumed_of_controllers(reading)
     if not nodes.voters:
-        return "Assumed", _assumed_of_controllers(reading)
-    left, count = nodes.left(events), len(nodes.voters)
+        return
+    left, count, doubts = nodes.left(events), len(nodes.voters), "; ".join(nodes.doubts.lines())
     says = f"{len(left)} of {counted(count, 'voter')} {'is' if len(left) == 1 else 'are'} left"
     says += f" ({_ids(left)})" if left else ""
-    if not events[-1].has_majority:
-        return "Controllers", f"{says}, {count // 2 + 1} are needed: nobody is elected, and no ISR changes"
-    return "Controllers", f"{says}: a majority{', which the loss of one more ends' * bool(nodes.decisive(left))}"
+    majority = nodes.majority(nodes.voters - left)
+    if majority:
+        ends = ", which the loss of one more ends" * bool(nodes.decisive(left))
+        says += f": a majority{ends}"
+    elif majority is None:
+        says += f": it is not sure that they are a majority ({count // 2 + 1} are needed); if not, {_NOTHING_CHANGES}"
+    else:
+        says += f", {count // 2 + 1} are needed: {_NOTHING_CHANGES}"
+    yield "Controllers", says + (f"; {doubts}" if doubts else "")
+
+
+_NOTHING_CHANGES = "nobody is elected, and no ISR changes"
+
+
+def _assumed_of_events(clusters: Iterable[Cluster]) -> str:
+    """Return what the rules assume about replicas, as the output of kafka-topics does not show it."""
+    parts = ["replicas that are not in sync stay so"]
+    if any(cluster.unclean_election.value for cluster in clusters):
+        parts.append("such a replica is up, and is elected if nobody else can be")
+    if any(cluster.generation.has_elr for cluster in clusters):
+        parts.append("eligible leader replicas did not shut down in order")
+    return "; ".join(parts)
 
 
 def _assumed_of_controllers(reading: Reading) -> str:
+    if reading.voters:
+        return (
+            f"the controllers that vote are up{', except those that a file shows to lag' * any(reading.doubts.lines())}"
+        )
     if not reading.clusters[0].has_kraft:
         return "ZooKeeper keeps its majority"
     return f"the controllers keep their majority, as no file names those that vote; {_ADD}"
@@ -471,7 +519,8 @@ class OfRack:
     voters_left: int
     """How many voters are left, without those whose rack is not known."""
     has_majority: bool | None
-    """Whether a majority of the voters is left; None if the voters or their racks are not known."""
+    """Whether a majority of the voters is left; None if the voters or their racks are not known, or if it is not sure
+    that enough of them are up."""
     by_topic: Mapping[str, Sequence[Forecast]]
     topics: Mapping[Effect, Sequence[str]]
     """The topics with partitions that suffer each effect."""
@@ -481,11 +530,13 @@ def _of_rack(rack: str, reading: Reading, nodes: Nodes, kind: Kind) -> OfRack:
     members = nodes.of_rack(rack)
     event = Event(members, kind, nodes.ephemeral, has_majority=nodes.has_majority(members))
     unplaced = nodes.voters - nodes.racks.keys()
-    is_known = nodes.voters and nodes.has_majority(members | unplaced) == event.has_majority
+    majority = nodes.majority(members)
     by_topic = _by_topic(forecasts_of(reading.clusters, [event], nodes))
     topics = {effect: _suffering(by_topic, effect) for effect in Effect}
     left = len(nodes.voters - members - unplaced)
-    return OfRack(rack, members, left, event.has_majority if is_known else None, by_topic, topics)
+    return OfRack(
+        rack, members, left, majority if nodes.majority(members | unplaced) == majority else None, by_topic, topics
+    )
 
 
 def _each_rack(reading: Reading, nodes: Nodes, kind: Kind, *, details: bool, fails: bool) -> CommandResult:
@@ -500,16 +551,22 @@ def _each_rack(reading: Reading, nodes: Nodes, kind: Kind, *, details: bool, fai
         "topics cannot be read": [one for one in every if one.topics[Effect.NO_READS]],
         "topics cannot be written": [one for one in every if one.topics[Effect.NO_WRITES]],
         "the controllers have no majority": [one for one in every if one.has_majority is False],
+        "it is not sure that the controllers have a majority": [
+            one for one in every if one.has_majority is None and any(nodes.doubts.lines())
+        ],
     }
     says = "; ".join(f"{harm} ({listed([one.rack for one in where])})" for harm, where in harms.items() if where)
     headline = f"If one of {counted(len(racks), 'rack')} {_HAPPENS[kind][0]}: {says or _GOES_ON}"
     rows = list(_rows(reading, nodes))
     advice = None
-    if not nodes.voters:
-        rows.append(("Assumed", _assumed_of_controllers(reading)))
-    elif not nodes.voters - nodes.racks.keys():
+    rows.append(("Assumed", _assumed_of_events(reading.clusters)))
+    rows.append(("Assumed", _assumed_of_controllers(reading)))
+    if nodes.voters and not nodes.voters - nodes.racks.keys():
         advice = placement_advice({one.rack: len(one.members & nodes.voters) for one in every})
-        rows.append(("Controllers", advice or "the majority survives the loss of any one rack"))
+        says = advice or "the majority survives the loss of any one rack"
+        if doubts := "; ".join(nodes.doubts.lines()):
+            says = f"{says}, if all voters are up; {doubts}"
+        rows.append(("Controllers", says))
     head = ("rack", "nodes", "majority of controllers", *_COLUMNS.values())
     lines = [headline, *table(rows, "  "), "", *table([head, *(_cells(one, nodes) for one in every)], "  ")]
     for one in every if details else ():
@@ -539,7 +596,7 @@ def _each_rack(reading: Reading, nodes: Nodes, kind: Kind, *, details: bool, fai
 
 def _cells(one: OfRack, nodes: Nodes) -> tuple[str, ...]:
     """Return the cells of a rack in the table."""
-    says = {True: "yes", False: "no", None: "not known"}[one.has_majority]
+    says = {True: "yes", False: "no", None: "not sure" if any(nodes.doubts.lines()) else "not known"}[one.has_majority]
     if one.has_majority is not None:
         says += f": {one.voters_left} of {len(nodes.voters)} left"
     topics = (one.topics[effect] for effect in _COLUMNS)
@@ -606,7 +663,8 @@ def _obstacle(partition: Partition, rules: Rules) -> str:
     counts = f" (counts as {minimum})" if given > minimum else ""
     says = f"{printable(partition.name)} has {len(isr)} in sync ({_ids(isr)}), min.insync.replicas={given}{counts}"
     if not _needs_all(partition, rules):
-        return f"{says}, until {_one_of(frozenset(partition.replicas) - frozenset(isr))} in sync again"
+        others = frozenset(partition.replicas) - frozenset(isr)
+        return f"{says}, until {_some_of(others, max(minimum, 1) + 1 - len(isr))} in sync again"
     missing = max(given, 1) + 1 - len(partition.replicas)
     cure = f"add {'a replica' if missing == 1 else counted(missing, 'replica')}"
     cure += " or lower min.insync.replicas" if minimum > 1 else ""
@@ -639,9 +697,11 @@ def foretell(reading: Reading, options: ClusterOptions, *, details: bool, strict
     events = [one.event for one in named]
     by_topic = _by_topic(forecasts_of(reading.clusters, events, nodes))
     forecasts = [forecast for of_topic in by_topic.values() for forecast in of_topic]
-    headline = _headline(named, by_topic)
+    majority = nodes.majority(nodes.voters - nodes.left(events))
+    headline = _headline(named, by_topic, majority)
     by_rack = any("rack " in one.says for one in named)
-    rows = [*_rows(reading, nodes if by_rack else None), _of_controllers(reading, events, nodes)]
+    rows = [*_rows(reading, nodes if by_rack else None), ("Assumed", _assumed_of_events(reading.clusters))]
+    rows += _of_controllers(reading, events, nodes)
     lines = [headline, *table(rows, "  "), ""]
     lines += table(_topic_rows(by_topic, details=details), "  ")
     if details:
@@ -663,7 +723,7 @@ def foretell(reading: Reading, options: ClusterOptions, *, details: bool, strict
             "controllers": {
                 "voters": sorted(nodes.voters),
                 "left": sorted(nodes.left(events)),
-                "have_majority": events[-1].has_majority if nodes.voters else None,
+                "have_majority": majority,
             },
             "partitions": [_object(forecast) for forecast in forecasts],
             **_of_files(reading, nodes),
@@ -673,9 +733,9 @@ def foretell(reading: Reading, options: ClusterOptions, *, details: bool, strict
 
 
 def _of_files(reading: Reading, nodes: Nodes | None = None) -> dict[str, Any]:
-    """Return what is assumed, and the remarks on the files. `nodes` are given if the answer depends on controllers."""
-    of_controllers = [] if nodes is None or nodes.voters else [_assumed_of_controllers(reading)]
-    return {"assumed": [*dict.fromkeys(_assumed(reading)), *of_controllers], "remarks": _remarks(reading)}
+    """Return what is assumed, and the remarks on the files. `nodes` are given if the answer is about events."""
+    of_events = [] if nodes is None else [_assumed_of_events(reading.clusters), _assumed_of_controllers(reading)]
+    return {"assumed": [*dict.fromkeys(_assumed(reading)), *of_events], "remarks": _remarks(reading)}
 
 
 def _object(forecast: Forecast) -> dict[str, Any]:

@@ -7,7 +7,7 @@ The table has a row for each distinct case, the worst first. Names from files ar
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from operator import attrgetter
 from typing import Any
 
@@ -36,6 +36,10 @@ from isrcheck.models.kafka.failures.catalogue import Failure, History, named, pa
 # --- The state of the partitions now ---
 
 
+GROUPS = ("without_leader", "below_min_isr", "under_replicated")
+"""The groups of partitions in `Now`."""
+
+
 @dataclass(frozen=True)
 class Now:
     """Partitions that are in trouble now; a partition with several troubles is only in the first of these fields."""
@@ -43,9 +47,13 @@ class Now:
     without_leader: tuple[Partition, ...] = ()
     below_min_isr: tuple[Partition, ...] = ()
     under_replicated: tuple[Partition, ...] = ()
+    of_controllers: tuple[str, ...] = ()
+    """What shows that no controller is active, or that a controller that votes need not be up."""
 
     def lines(self) -> Iterator[str]:
-        """Yield a line for each kind of trouble: no leader; writes refused; new records on only one replica."""
+        """Yield a line for each kind of trouble: no leader; writes refused; new records on only one replica; and
+        for each trouble of controllers."""
+        yield from self.of_controllers
         if self.without_leader:
             until = _who_can_lead(self.without_leader)
             yield f"{_have(self.without_leader, 'no leader')}: nothing can be written or read until {until}"
@@ -57,9 +65,10 @@ class Now:
             yield f"{_have(alone, 'one replica in sync')}: new records are acknowledged with one copy"
 
 
-def now_of(clusters: Iterable[Cluster]) -> Now:
-    """Sort the partitions of these clusters into groups by what is wrong with each partition now."""
-    groups: dict[str, list[Partition]] = {each.name: [] for each in fields(Now)}
+def now_of(clusters: Iterable[Cluster], of_controllers: Iterable[str] = ()) -> Now:
+    """Sort the partitions of these clusters into groups by what is wrong with each partition now. `of_controllers` says
+    what is wrong with the controllers."""
+    groups = {each: list[Partition]() for each in GROUPS}
     for cluster in clusters:
         least = cluster.min_insync_replicas.value
         for partition in cluster.partitions:
@@ -69,7 +78,8 @@ def now_of(clusters: Iterable[Cluster]) -> Now:
                 groups["below_min_isr"].append(partition)
             elif not {*partition.target} <= {*partition.isr}:
                 groups["under_replicated"].append(partition)
-    return Now(**{name: tuple(sorted(group, key=attrgetter("topic", "number"))) for name, group in groups.items()})
+    in_order = {name: tuple(sorted(group, key=attrgetter("topic", "number"))) for name, group in groups.items()}
+    return Now(**in_order, of_controllers=tuple(of_controllers))
 
 
 def _have(partitions: Sequence[Partition], state: str) -> str:
@@ -709,7 +719,10 @@ def as_object(answers: Sequence[Answer], now: Now, remarks: Sequence[str]) -> di
     return {
         **first_line(worst),
         "answers": [_answer(row.first) | {"topics": row.topics, "partitions": row.partitions} for row in rows],
-        "now": {group: [partition.name for partition in partitions] for group, partitions in vars(now).items()},
+        "now": {
+            **{group: [partition.name for partition in getattr(now, group)] for group in GROUPS},
+            "of_controllers": list(now.of_controllers),
+        },
         "remarks": list(remarks),
     }
 

@@ -32,9 +32,10 @@ Out: the `Standing` after the event, and whether an acknowledged record can be l
    cannot remove a lost member from the ISR: while its request (AlterPartition) has no answer, the old ISR counts
    (PendingShrinkIsr.maximalIsr), the high watermark does not pass the log end of the lost member
    (Partition.maybeIncrementLeaderHW), and acks=all waits for the high watermark (checkEnoughReplicasReachOffset). What
-   is below the high watermark can be read. Records are lost as if a controller that is back noticed all ends at once,
-   except that up to 3.9 a leader that loses power can be back before, keeps its leadership, and lacks what it had not
-   flushed (ClusterControlManager.registerBroker).
+   is below the high watermark can be read. Records are lost as if a controller that is back noticed all ends at once.
+11. Up to 3.9, a KRaft broker can register again before a controller has noticed its end, majority or not: its
+   session is over, and it is not yet fenced (ClusterControlManager.registerBroker, KAFKA-18106, failure 8.40). Then it
+   keeps its leadership. So a leader that loses power can lead again without what it had not flushed.
 """
 
 from __future__ import annotations
@@ -78,7 +79,7 @@ class Cause(Enum):
     EMPTIED = auto()
     """Brokers that have the record come back with an empty log, and may lead (rule 9)."""
     UNNOTICED = auto()
-    """The leader loses power, and leads again before a controller has noticed that (rule 10)."""
+    """The leader loses power, and leads again before a controller has noticed that (rule 11)."""
     BLOCKED = auto()
     """The last known leader has the record, but strangers in the ELR keep it from being elected (rule 4)."""
 
@@ -109,7 +110,7 @@ class Rules:
     has_elr: bool = False
     flushes_every_message: bool = False
     keeps_unnoticed_leader: bool = False
-    """Whether a leader that restarts before a controller has noticed its end keeps its leadership: up to 3.9."""
+    """Whether a leader that restarts before a controller has noticed its end keeps its leadership: KRaft up to 3.9."""
 
 
 @dataclass(frozen=True)
@@ -187,9 +188,20 @@ class Standing:
 
 def after(standing: Standing, event: Event, rules: Rules) -> Standing:
     """Return the partition once the controller has noticed an event, if the controllers have a majority, and before any
-    broker of the event is back."""
+    broker of the event is back. The cause of a loss is also that of a leader that is back before (rule 11)."""
     if standing.recorded is not None or not event.has_majority:
         return _unnoticed(standing, event, rules)
+    following = _noticed(standing, event, rules)
+    if following.cause is None and standing.leader in event.brokers and rules.keeps_unnoticed_leader:
+        if event.kind is not Kind.LOST and standing.leader in event.emptied:
+            return replace(following, cause=Cause.EMPTIED)
+        if event.kind is Kind.POWER and not rules.flushes_every_message:
+            return replace(following, cause=Cause.UNNOTICED)
+    return following
+
+
+def _noticed(standing: Standing, event: Event, rules: Rules) -> Standing:
+    """Return the partition once the controller has noticed an event, which leaves it a majority."""
     replicas = frozenset(standing.replicas)
     going = event.brokers & replicas
     lost = going if event.kind is Kind.LOST else going & event.emptied
@@ -216,7 +228,7 @@ def after(standing: Standing, event: Event, rules: Rules) -> Standing:
         cause = standing.cause or Cause.UNCLEAN
         return replace(standing, isr=frozenset({elected}), elr=NOBODY, leader=elected, gone=gone, cause=cause)
     isr = NOBODY if rules.has_elr else standing.isr
-    cause = standing.cause or _cause_of_whole_isr(standing, event, elr - gone, rules) or unclean
+    cause = standing.cause or _cause_of_whole_isr(standing, event, elr - standing.gone, rules) or unclean
     return replace(standing, isr=isr, elr=elr, leader=None, gone=gone, cause=cause)
 
 
@@ -224,27 +236,26 @@ def _unnoticed(standing: Standing, event: Event, rules: Rules) -> Standing:
     """Return the partition after an event that ends the majority of the controllers, or that comes later (rule 10)."""
     recorded = standing.recorded or standing
     going = (standing.gone - recorded.gone) | (event.brokers & frozenset(standing.replicas))
-    once_noticed = after(recorded, Event(going, event.kind, event.emptied), rules)
-    cause, keeps_all = once_noticed.cause, event.kind is not Kind.POWER or rules.flushes_every_message
-    if cause is None and recorded.leader in going and rules.keeps_unnoticed_leader and not keeps_all:
-        cause = Cause.UNNOTICED
+    cause = after(recorded, Event(going, event.kind, event.emptied), rules).cause
     leader = None if recorded.leader in going else recorded.leader
     return replace(recorded, leader=leader, gone=recorded.gone | going, cause=cause, recorded=recorded)
 
 
-def _cause_of_whole_isr(standing: Standing, event: Event, eligible: Brokers, rules: Rules) -> Cause | None:
+def _cause_of_whole_isr(standing: Standing, event: Event, elr: Brokers, rules: Rules) -> Cause | None:
     """Return why a record can be lost if all members of the ISR go, and nobody is elected until a broker comes back.
-    `eligible` are the brokers of the ELR that are not gone."""
+    `elr` are the brokers in the ELR after the event that were not gone before it."""
+    left = elr - event.brokers
     if event.kind is Kind.LOST:
-        return Cause.PERHAPS_UNCLEAN if eligible else Cause.NOBODY_LEFT
+        return Cause.PERHAPS_UNCLEAN if left else Cause.NOBODY_LEFT
     if standing.isr & event.emptied:
         return Cause.EMPTIED
     if event.kind is Kind.POWER and not rules.flushes_every_message:
-        return Cause.UNFLUSHED
+        # A broker of the ELR that had gone before has every record that acks=all acknowledged.
+        return (_of_leader(rules) or Cause.PERHAPS_UNCLEAN) if left else Cause.UNFLUSHED
     if standing.strangers:
         return Cause.BLOCKED
     # Another broker may lead before the old leader is back, also one that is elected while it is down.
-    is_leader_elected_again = len(standing.isr) == 1 and not eligible
+    is_leader_elected_again = len(standing.isr | elr) == 1
     return None if is_leader_elected_again else _of_leader(rules)
 
 

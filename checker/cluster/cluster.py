@@ -41,6 +41,7 @@ from isrcheck.checker.cluster.settings import (
     role_of,
 )
 from isrcheck.checker.cluster.versions import ELR_VERSION, Versions, read_versions
+from isrcheck.checker.cluster.voters import Doubts
 from isrcheck.checker.results.terminal import grouped
 
 NO_REPLICAS_GIVEN = (
@@ -106,6 +107,7 @@ class Reading:
     voters: Sequence[int] = ()
     """The ids of the controllers that vote, if a file shows them."""
     active_controller: int | None = None
+    doubts: Doubts = field(default_factory=Doubts)
     ephemeral: Mapping[str, frozenset[int]] = field(default_factory=dict)
     """The places of storage that a broker loses if it restarts, each with its brokers; nobody if they are not shown."""
 
@@ -137,7 +139,13 @@ def clusters_of(
     of_internal_topics = _internal_topics(Settings(sections), clusters)
     remarks = *description.remarks, *of_files, *of_clients, *of_settings, *of_internal_topics
     return Reading(
-        clusters, remarks, description.racks, description.voters, description.active_controller, description.ephemeral
+        clusters,
+        remarks,
+        description.racks,
+        description.voters,
+        description.active_controller,
+        description.doubts,
+        description.ephemeral,
     )
 
 

@@ -17,7 +17,7 @@ from isrcheck.checker.cluster.racks import racks_of
 from isrcheck.checker.cluster.releases import LAST_WITH_ZOOKEEPER, Role, Version, version_of_binaries
 from isrcheck.checker.cluster.settings import Setting
 from isrcheck.checker.cluster.versions import Evidence, Mode
-from isrcheck.checker.cluster.voters import voters_of
+from isrcheck.checker.cluster.voters import Doubts, voters_of
 from isrcheck.checker.results.terminal import grouped
 
 NO_ELR = "N/A"
@@ -131,6 +131,7 @@ class Contents:
     voters: dict[int, str] = field(default_factory=dict)
     """The places of the controllers that vote, by their ids."""
     active_controller: int | None = None
+    doubts: Doubts = field(default_factory=Doubts)
     ephemeral: dict[str, frozenset[int]] = field(default_factory=dict)
     """The places of storage that a broker loses if it restarts, each with its brokers; nobody if they are not shown."""
     remarks: list[str] = field(default_factory=list)
@@ -205,6 +206,7 @@ class Described:
     voters: Sequence[int] = ()
     """The ids of the controllers that vote, if a file shows them."""
     active_controller: int | None = None
+    doubts: Doubts = field(default_factory=Doubts)
     ephemeral: Mapping[str, frozenset[int]] = field(default_factory=dict)
     """As in `Contents`."""
 
@@ -232,6 +234,7 @@ def described(contents: Contents, topics: Sequence[str] = ()) -> Described:
         release=_release(contents),
         voters=voters_of(sections, contents.voters),
         active_controller=contents.active_controller,
+        doubts=contents.doubts,
         ephemeral=contents.ephemeral,
     )
 

@@ -6,7 +6,8 @@ A majority is more than half of all voters, up or not (LeaderState and EpochElec
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from isrcheck.checker.cluster.property_files import PropertiesError, Section, printable
 from isrcheck.checker.cluster.releases import Role
@@ -15,6 +16,34 @@ VOTERS = "controller.quorum.voters"
 
 _VALUE = re.compile(r"\s*\d{1,9}@[^\s,]+\s*(,\s*\d{1,9}@[^\s,]+\s*)*", re.ASCII)
 _ID = re.compile(r"(\d+)@")
+
+
+@dataclass
+class Doubts:
+    """What shows that a controller that votes need not be up."""
+
+    voters: dict[int, str] = field(default_factory=dict)
+    """Voters, each with what is wrong with it and the place that shows this."""
+    unnamed: str = ""
+    """What is wrong with one of the voters, if it is not shown which; empty if nothing is."""
+    no_leader: str = ""
+    """The place that shows that no controller is active; empty if there is none."""
+
+    def lines(self) -> Iterator[str]:
+        """Yield each doubt as a text."""
+        if self.no_leader:
+            yield f"no controller is active ({self.no_leader})"
+        yield from (f"voter {voter} {says}" for voter, says in sorted(self.voters.items()))
+        if self.unnamed and not self.voters:
+            yield f"one of the voters {self.unnamed}"
+
+    def majority(self, left: Iterable[int], count: int) -> bool | None:
+        """Whether the voters that are `left` of `count` voters are a majority; None if it is not sure."""
+        up = set(left)
+        sure = len(up - self.voters.keys()) - bool(self.unnamed and not self.voters)
+        if not is_majority(len(up), count):
+            return False
+        return True if is_majority(sure, count) and not self.no_leader else None
 
 
 def voters_of(sections: Iterable[Section], shown: Iterable[int]) -> Sequence[int]:

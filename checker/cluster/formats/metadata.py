@@ -119,7 +119,15 @@ def _read_rpk(part: Part, contents: Contents) -> None:
 
 _VOTERS = re.compile(r"CurrentVoters:\s+\[(?P<voters>.*)\]\s*")
 _LEADER = re.compile(r"LeaderId:\s+(?P<id>-?\d+)\s*")
-_REPLICA = re.compile(r"(?P<id>\d+)\s.*\b(?P<status>Leader|Follower|Observer)\s*")
+_REPLICA = re.compile(
+    r"(?P<id>\d+)\s.*?(?:\s(?P<fetched>-?\d+)(?P<ago> ms ago)?\s+(?P<caught_up>-?\d+)(?: ms ago)?)?"
+    r"\s+(?P<status>Leader|Follower|Observer)\s*"
+)
+_LAG = re.compile(r"MaxFollowerLag:\s+(?P<records>-?\d+)\s*")
+_LAG_TIME = re.compile(r"MaxFollowerLagTimeMs:\s+(?P<milliseconds>-?\d+)\s*")
+MOST_LAG = 3_000
+"""The most milliseconds that a voter lags if it surely is up: a leader from which no majority fetches for so long steps
+down (LeaderState.CHECK_QUORUM_TIMEOUT_FACTOR, controller.quorum.fetch.timeout.ms)."""
 
 
 def _is_quorum(part: Part) -> bool:
@@ -137,10 +145,47 @@ def _read_quorum(part: Part, contents: Contents) -> None:
     if contents.voters and set(contents.voters) != set(voters):
         raise PropertiesError(f"{part.path}: its voters differ from those of another file; keep the later output")
     contents.voters |= voters
+    _read_doubts(part, contents)
     contents.active_controller = active if active is not None and active >= 0 else contents.active_controller
     place = next(iter(voters.values()))
     contents.signs.append(Evidence(f"shows voters ({place})", "3.3", mode=Mode.KRAFT, tool="kafka-metadata-quorum"))
     contents.remarks += remarks_on_voters(len(voters), place)
+
+
+def _read_doubts(part: Part, contents: Contents) -> None:
+    """Read what shows that no controller is active, or that a voter lags."""
+    lines = list(enumerate(LINE_END.split(part.text), start=1))
+    rows = [(f"{part.path}:{number}", found) for number, line in lines if (found := _REPLICA.fullmatch(line))]
+    lag, doubts = 0, contents.doubts
+    for number, line in lines:
+        place = f"{part.path}:{number}"
+        if found := _LEADER.fullmatch(line):
+            doubts.no_leader = place if int(found["id"]) < 0 else ""
+        elif found := _LAG.fullmatch(line):
+            lag = int(found["records"])
+        elif (found := _LAG_TIME.fullmatch(line)) and lag > 0:
+            milliseconds = int(found["milliseconds"])
+            if milliseconds > MOST_LAG:
+                doubts.unnamed = f"lags by {milliseconds / 1000:,.0f} s ({place})"
+            elif milliseconds < 0:
+                doubts.unnamed = f"lags by {lag:,} records ({place})"
+    leader = next((found for _, found in rows if found["status"] == "Leader" and found["fetched"]), None)
+    if leader is None or int(leader["fetched"]) < 0:
+        return  # before 3.4, the tool shows no times
+    for place, found in rows:
+        if found["status"] == "Follower" and found["fetched"]:
+            if int(found["fetched"]) < 0:
+                doubts.voters[int(found["id"])] = f"has never fetched from the active controller ({place})"
+            elif int(found["caught_up"]) < 0:
+                doubts.voters[int(found["id"])] = f"has never caught up with the active controller ({place})"
+            elif (behind := _age(found, leader)) > MOST_LAG:
+                doubts.voters[int(found["id"])] = f"lags by {behind / 1000:,.0f} s ({place})"
+
+
+def _age(found: re.Match[str], leader: re.Match[str]) -> int:
+    """Return how many milliseconds ago a voter had all records of the leader, or fetched from it, if that is longer."""
+    oldest = [int(found[name]) - int(leader[name]) for name in ("fetched", "caught_up")]
+    return max(oldest) if found["ago"] else -min(oldest)
 
 
 def remarks_on_voters(count: int, place: str) -> Iterator[str]:

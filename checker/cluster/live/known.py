@@ -35,7 +35,13 @@ def add_snapshot(snapshot: Snapshot, contents: Contents) -> None:
     contents.racks = merged(contents.racks, racks)
     contents.evidence += _evidence(snapshot, contents)
     if snapshot.quorum is not None:
-        contents.voters |= dict.fromkeys(snapshot.quorum.voters, snapshot.place(QUORUM))
+        quorum, shown = snapshot.quorum, snapshot.place(QUORUM)
+        contents.voters |= dict.fromkeys(quorum.voters, shown)
+        contents.active_controller = quorum.leader
+        contents.doubts.no_leader = shown if quorum.leader is None else ""
+        # A node in combined mode that lags was up as a broker.
+        behind = set(quorum.behind) - {broker.id for broker in snapshot.brokers}
+        contents.doubts.voters |= dict.fromkeys(behind, f"lags behind the active controller ({shown})")
     place, has_kraft = snapshot.place(VERSIONS), KRAFT_QUORUM in snapshot.apis
     cluster = [_property(each, snapshot.place(CONFIGS)) for each in snapshot.cluster_settings or ()]
     for feature in snapshot.features:
