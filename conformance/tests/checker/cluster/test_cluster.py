@@ -575,6 +575,7 @@ b: broker.id=1 zookeeper.connect=a:2181 eligible.leader.replicas.version=1 @ 3.9
 @ 5.5 => --kafka-version: 5.5 is no release of Kafka; Confluent Platform 5.5 contains Kafka 2.5: write 2.5
 @ 6.2 => --kafka-version: 6.2 is no release of Kafka; Confluent Platform 6.2 contains Kafka 2.8: write 2.8
 @ 8.1.0 => --kafka-version: 8.1.0 is no release of Kafka; Confluent Platform 8.1 contains Kafka 4.1: write 4.1
+@ 8.4 => --kafka-version: 8.4 is no release of Kafka; Confluent Platform 8.4 contains Kafka 4.4: write 4.4
 @ 10.0
     --kafka-version: 10.0 is no release of Kafka, whose newest release here is 4.4; write the release of Kafka that the
      distribution contains
