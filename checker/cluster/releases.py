@@ -46,13 +46,20 @@ CHANGED_METADATA = _CHANGED_METADATA.split()
 """The metadata versions that changed the records of the metadata (MetadataVersion.didMetadataChange), oldest first.
 Controllers refuse to lower metadata.version below any of them, also as an unsafe downgrade (FeatureControlManager)."""
 
-# Confluent Platform has numbers of its own. Numbers up to 4.1 are also numbers of Kafka: the two are indistinguishable.
-_CONFLUENT_PLATFORM: dict[tuple[int, ...], tuple[int, ...]] = {
-    **{(5, minor): (2, minor) for minor in range(6)},
-    **{(6, minor): (2, minor + 6) for minor in range(3)},
-    **{(7, minor): (3, minor) for minor in range(10)},
-    **{(8, minor): (4, minor) for minor in range(2)},
-}
+_CONFLUENT_PLATFORM = {
+    "3.0": "0.10.0", "3.1": "0.10.1", "3.2": "0.10.2", "3.3": "0.11.0", "4.0": "1.0", "4.1": "1.1",
+    **{f"5.{minor}": f"2.{minor}" for minor in range(6)},
+    **{f"6.{minor}": f"2.{minor + 6}" for minor in range(3)},
+    **{f"7.{minor}": f"3.{minor}" for minor in range(10)},
+    **{f"8.{minor}": f"4.{minor}" for minor in range(5)},
+}  # fmt: skip
+"""The release of Kafka in each release of the Confluent Platform, by its page on interoperability, and since 6.0 by the
+branches of confluentinc/kafka. The numbers of the platform up to 4.1 are also numbers of Kafka."""
+
+
+def release_of_confluent(version: str) -> str:
+    """Return the release of Kafka in a release of the Confluent Platform (7.6.1 has 3.6); empty if it is not known."""
+    return _CONFLUENT_PLATFORM.get(".".join(version.split(".")[:2]), "")
 
 
 def releases() -> list[str]:
@@ -191,8 +198,8 @@ def _complete(text: str) -> Version:
 
 def _why_no_release(version: Version) -> str:
     """Return the message for a version above all Kafka releases; for Confluent Platform, it names the Kafka release."""
-    if version.release in _CONFLUENT_PLATFORM:
-        kafka, platform = _name(_CONFLUENT_PLATFORM[version.release]), version.release_name
+    if kafka := release_of_confluent(version.text):
+        platform = version.release_name
         return f"{version} is no release of Kafka; Confluent Platform {platform} contains Kafka {kafka}: write {kafka}"
     return (
         f"{version} is no release of Kafka, whose newest release here is {NEWEST_RELEASE}; "

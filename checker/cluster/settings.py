@@ -268,7 +268,10 @@ def _agreeing(old: GivenSetting, new: GivenSetting) -> GivenSetting:
         role = new.role.value
         why = f"one {role} cannot have both; keep one of them"
         if new.members[0] not in old.members:
-            why = f"the answer is for {role}s that agree in it; set one value for all, or leave out files"
+            why = (
+                f"the answer is for {role}s that agree in it; set one value for all, or give those of one cluster that"
+                " agree in files of their own"
+            )
         raise PropertiesError(f"{new.source}: {new.spelled} contradicts {old.spelled} in {old.source}; {why}")
     return replace(old, places=old.places + new.places, members=old.members + new.members)
 

@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from isrcheck.checker.cluster.contents import Contents
-from isrcheck.checker.cluster.formats.environment import add_release, release_of_confluent
+from isrcheck.checker.cluster.formats.environment import add_release
 from isrcheck.checker.cluster.formats.format import Format, Part
 from isrcheck.checker.cluster.formats.metadata import remarks_on_voters
 from isrcheck.checker.cluster.formats.tree import Tree
 from isrcheck.checker.cluster.formats.values import settings_from, settings_of, unknown
 from isrcheck.checker.cluster.property_files import Property, Section
 from isrcheck.checker.cluster.racks import merged
-from isrcheck.checker.cluster.releases import Role, roles_that_know
+from isrcheck.checker.cluster.releases import Role, release_of_confluent, roles_that_know
 from isrcheck.checker.cluster.settings import affects_the_answer
 from isrcheck.checker.cluster.versions import Evidence, Mode
 

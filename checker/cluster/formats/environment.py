@@ -18,7 +18,7 @@ from isrcheck.checker.cluster.formats.format import Format, Part
 from isrcheck.checker.cluster.formats.tree import NO_TREE, Tree
 from isrcheck.checker.cluster.formats.values import LOST_AT_RESTART, settings_from, unknown
 from isrcheck.checker.cluster.property_files import PropertiesError, Section, printable, quoted
-from isrcheck.checker.cluster.releases import Role
+from isrcheck.checker.cluster.releases import Role, release_of_confluent
 from isrcheck.checker.cluster.voters import VOTERS
 
 Variables = Mapping[str, Tree]
@@ -50,18 +50,6 @@ _IMAGE = re.compile(
     r"(?::v?(?P<tag>[\w.-]+))?(?:@.*)?"
 )
 _RELEASE = re.compile(r"\d+\.\d+(?:\.\d+)?")
-_OF_CONFLUENT = {
-    **{f"5.{minor}": f"2.{minor}" for minor in range(6)},
-    **{f"6.{minor}": f"2.{minor + 6}" for minor in range(3)},
-    **{f"7.{minor}": f"3.{minor}" for minor in range(10)},
-    **{f"8.{minor}": f"4.{minor}" for minor in range(4)},
-}
-"""The release of Kafka in each release of the Confluent Platform."""
-
-
-def release_of_confluent(version: str) -> str:
-    """Return the release of Kafka in a release of the Confluent Platform (7.6.1 has 3.6); empty if it is not known."""
-    return _OF_CONFLUENT.get(".".join(version.split(".")[:2]), "")
 
 
 def key_of(variable: str, prefix: str) -> str:

@@ -6,6 +6,7 @@ Strimzi writes spec.kafka.config of a Kafka resource into the files of brokers a
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from isrcheck.checker.cluster.client_files import CLIENTS, ClientFile, merged, named, under
@@ -52,13 +53,15 @@ def _read_kafka(part: Part, contents: Contents) -> None:
 
 
 def _read_pool(part: Part, contents: Contents) -> None:
-    spec = part.tree.at("spec")
-    roles = [role.text or "" for role in spec.at("roles").items]
+    spec, status = part.tree.at("spec"), part.tree.at("status")
+    roles = [role.text or "" for role in (status.at("roles") or spec.at("roles")).items]
     what = f"the node pool {_name(part.tree)}"
     count = number(spec.at("replicas"), "replicas")
-    texts = (node.text or "" for node in part.tree.at("status", "nodeIds").items)
-    ids = frozenset(int(text) for text in texts if text.isdecimal())
-    _say_ephemeral(spec.at("storage"), what, contents, ids if "broker" in roles else None)
+    texts = [node.text or "" for node in status.at("nodeIds").items]
+    ids = [int(text) for text in texts] if all(re.fullmatch(r"\d{1,9}", text, re.ASCII) for text in texts) else []
+    _say_ephemeral(spec.at("storage"), what, contents, frozenset(ids) if "broker" in roles else None)
+    if "controller" in roles:
+        contents.controller_pools.append((part.tree.text_at("metadata", "labels", "strimzi.io/cluster"), ids))
     if "controller" in roles and count and count % 2 == 0:
         contents.remarks.append(
             f"{spec.at('replicas').place}: {what} has {count} controllers: {count - 1} would survive as many losses"

@@ -156,7 +156,7 @@ def read_snapshot(text: str, path: Path) -> Snapshot:
         content = json.loads(text)
         if content.pop(FORMAT, None) == VERSION:
             snapshot: Snapshot = _value(Snapshot, content, "the snapshot")
-            _check_isrs(snapshot)
+            _check_partitions(snapshot)
             return snapshot
     except (ValueError, RecursionError) as error:
         reason = str(error).partition(":")[0]
@@ -164,12 +164,14 @@ def read_snapshot(text: str, path: Path) -> Snapshot:
     raise PropertiesError(f"{path}: a snapshot of another version of isrcheck; read the cluster again")
 
 
-def _check_isrs(snapshot: Snapshot) -> None:
-    """Raise ValueError if the ISR of a partition has a broker that is no replica of it."""
+def _check_partitions(snapshot: Snapshot) -> None:
+    """Raise ValueError if the leader of a partition, or a member of its ISR, is no replica of it."""
     for topic in snapshot.topics:
         for each in topic.partitions:
+            name = f"{printable(topic.name)}-{each.number}"
+            if each.leader is not None and each.leader not in each.replicas:
+                raise ValueError(f"broker {each.leader} leads {name}, but is not a replica of it; no leader is null")
             if strangers := [broker for broker in each.isr if broker not in each.replicas]:
-                name = f"{printable(topic.name)}-{each.number}"
                 raise ValueError(f"broker {strangers[0]} is in the ISR of {name}, but not a replica of it")
 
 

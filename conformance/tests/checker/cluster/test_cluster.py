@@ -489,16 +489,16 @@ topic.properties: retention.ms=1 retention.ms=2 @ 0.10.2
      keep one of them
 a.properties: acks=all / b.properties: linger.ms=1 acks=1 @ 0.10.2
     b.properties:2: acks=1 contradicts acks=all in a.properties:1; the answer is for producers that agree in it; set
-     one value for all, or leave out files
+     one value for all, or give those of one cluster that agree in files of their own
 b1.properties: broker.id=1 num.io.threads=8 / b2.properties: broker.id=2 num.io.threads=8 num.io.threads=16 @ 3.9
     b2.properties:3: num.io.threads=16 contradicts num.io.threads=8 in b1.properties:2 and b2.properties:2; one broker
      cannot have both; keep one of them
 b1: log.flush.interval.messages=1 broker.id=1 / b2: log.flush.interval.messages=9 broker.id=1 @ 3.9
     b2:1: log.flush.interval.messages=9 contradicts log.flush.interval.messages=1 in b1:1; the answer is for brokers
-     that agree in it; set one value for all, or leave out files
+     that agree in it; set one value for all, or give those of one cluster that agree in files of their own
 b1: broker.id=1 default.replication.factor=3 / b2: broker.id=2 default.replication.factor=2 @ 0.10.2
     b2:2: default.replication.factor=2 contradicts default.replication.factor=3 in b1:2; the answer is for brokers that
-     agree in it; set one value for all, or leave out files
+     agree in it; set one value for all, or give those of one cluster that agree in files of their own
 b1: broker.id=1 broker.id=2 @ 0.10.2
     b1:2: broker.id=2 contradicts broker.id=1 in b1:1; one broker cannot have both; keep one of them
 p.properties: acks=1 ssl.key.password=hunter2 ssl.key.password=hunter3 @ 0.10.2
@@ -575,6 +575,7 @@ b: broker.id=1 zookeeper.connect=a:2181 eligible.leader.replicas.version=1 @ 3.9
 @ 5.5 => --kafka-version: 5.5 is no release of Kafka; Confluent Platform 5.5 contains Kafka 2.5: write 2.5
 @ 6.2 => --kafka-version: 6.2 is no release of Kafka; Confluent Platform 6.2 contains Kafka 2.8: write 2.8
 @ 8.1.0 => --kafka-version: 8.1.0 is no release of Kafka; Confluent Platform 8.1 contains Kafka 4.1: write 4.1
+@ 8.4 => --kafka-version: 8.4 is no release of Kafka; Confluent Platform 8.4 contains Kafka 4.4: write 4.4
 @ 10.0
     --kafka-version: 10.0 is no release of Kafka, whose newest release here is 4.4; write the release of Kafka that the
      distribution contains

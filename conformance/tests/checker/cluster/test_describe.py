@@ -475,7 +475,10 @@ def test_brokers_may_differ_in_irrelevant_settings() -> None:
     assert [line.partition(" ")[0] for line in ignored_of(cluster)] == [
         *("node.id=1", "num.io.threads=1", "node.id=2", "num.io.threads=2")
     ]
-    cure = "the answer is for brokers that agree in it; set one value for all, or leave out files"
+    cure = (
+        "the answer is for brokers that agree in it; set one value for all, or give those of one cluster that agree in"
+        " files of their own"
+    )
     last = text.rindex("replicas=2")
     says = f"1.txt:8: min.insync.replicas=1 contradicts min.insync.replicas=2 in 1.txt:4; {cure}"
     assert complaint(text[:last] + "replicas=1" + text[last + 10 :]) == says

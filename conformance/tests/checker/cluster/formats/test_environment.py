@@ -7,9 +7,10 @@ import json
 import pytest
 
 from conformance.tests.checker.cluster.formats.files import described, refused, release, settings
-from isrcheck.checker.cluster.formats.environment import key_of, release_of_confluent
+from isrcheck.checker.cluster.formats.environment import key_of
 from isrcheck.checker.cluster.libraries import ClientLibrary
 from isrcheck.checker.cluster.property_files import PropertiesError
+from isrcheck.checker.cluster.releases import release_of_confluent
 
 COMPOSE = """\
 x-kafka: &kafka
@@ -114,12 +115,16 @@ def test_a_variable_sets_a_key_as_the_scripts_of_the_images_do(variable: str, pr
 @pytest.mark.parametrize(
     ("version", "kafka"),
     [
+        ("3.3", "0.11.0"),
+        ("4.1.0", "1.1"),
         ("5.5.1", "2.5"),
         ("6.0", "2.6"),
         ("6.2.15", "2.8"),
         ("7.0.1", "3.0"),
         ("7.9.0", "3.9"),
         ("8.0", "4.0"),
+        ("8.4.0", "4.4"),
+        ("8.5", ""),
         ("9", ""),
     ],
 )

@@ -121,6 +121,40 @@ def test_a_pool_of_controllers_with_disks_that_are_lost() -> None:
     )
 
 
+RUNNING = """\
+status:
+  clusterId: x
+  nodeIds:
+  - 0
+  - 4
+  roles:
+  - controller
+"""
+"""What kubectl shows of a pool beside its specification: KafkaNodePoolStatus."""
+
+
+def test_the_voters_are_the_nodes_of_the_pools_of_controllers_of_a_running_cluster() -> None:
+    dual = POOL.replace("- controller", "- broker").replace("name: controller", "name: dual")
+    dual += RUNNING.replace("- 0", "- 7").replace("- 4", "- 5")  # became a pool of controllers: spec.roles is not yet
+    brokers = POOL.replace("- controller", "- broker") + RUNNING.replace("- controller", "- broker")
+    assert described(f"{POOL}{RUNNING}---\n{dual}---\n{brokers}").voters == [0, 4, 5, 7]
+    assert described(f"{POOL}{RUNNING.replace('roles', 'others')}").voters == [0, 4]
+
+
+@pytest.mark.parametrize(
+    "pools",
+    [
+        POOL,
+        f"{POOL}{RUNNING}---\n{POOL.replace('name: controller', 'name: other')}",
+        f"{POOL}{RUNNING}---\n{POOL.replace('my-cluster', 'other')}{RUNNING.replace('- 0', '- 3')}",
+        f"{POOL}{RUNNING.replace('- 4', '- x')}",
+    ],
+    ids=["no status", "a pool without status", "two clusters", "no ids"],
+)
+def test_no_voters_are_invented(pools: str) -> None:
+    assert described(pools).voters == []
+
+
 def test_a_topic_has_the_name_replicas_and_settings_of_its_specification() -> None:
     found = described(TOPIC)
     assert topics(found) == {

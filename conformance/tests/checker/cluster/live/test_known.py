@@ -111,7 +111,8 @@ def test_brokers_that_differ_are_refused_with_both_places() -> None:
         reading(replace(SNAPSHOT, brokers=(broker(1), other)))
     assert str(refused.value) == (
         "host2:9092, DescribeConfigs: min.insync.replicas=1 contradicts min.insync.replicas=2 in host1:9092,"
-        " DescribeConfigs; the answer is for brokers that agree in it; set one value for all, or leave out files"
+        " DescribeConfigs; the answer is for brokers that agree in it; set one value for all, or give those of one"
+        " cluster that agree in files of their own"
     )
 
 
