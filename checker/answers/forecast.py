@@ -35,7 +35,7 @@ from isrcheck.checker.cluster.voters import Doubts, placement_advice
 from isrcheck.checker.command.options import ClusterOptions
 from isrcheck.checker.results.run import CommandResult
 from isrcheck.checker.results.terminal import counted, grouped, table
-from isrcheck.commands.exit_codes import SAFE, VIOLATED
+from isrcheck.commands.exit_codes import SAFE, VIOLATED, UndecidedError
 from isrcheck.models.messages import UsageError
 
 MOST_TOPICS = 40
@@ -682,10 +682,15 @@ def asked(options: ClusterOptions) -> list[str]:
 
 def foretell(reading: Reading, options: ClusterOptions, *, details: bool, strict: bool) -> CommandResult:
     """Answer what the options ask about the described partitions. The exit code is 12 if a broker may not restart; or
-    if a record can be lost, and --strict or --fail-on can-lose is given. Raises UsageError for bad input."""
+    if a record can be lost, and --strict or --fail-on can-lose is given. Raises UsageError for bad input, and
+    UndecidedError if settings could not be read."""
     partitions = [partition for cluster in reading.clusters for partition in cluster.partitions]
     if not partitions:
         raise UsageError(f"{asked(options)[0]}: no partition is described: give the output of kafka-topics --describe")
+    if unread := next((cluster.unread for cluster in reading.clusters if cluster.unread), ""):
+        raise UndecidedError(
+            f"{asked(options)[0]}: the settings of {unread} could not be read; add files that have them"
+        )
     if options.roll:
         return _roll(reading, details=details)
     nodes = nodes_of(reading, partitions)

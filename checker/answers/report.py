@@ -25,7 +25,7 @@ from isrcheck.checker.answers.questions import (
     loses_acknowledged,
     loses_data,
 )
-from isrcheck.checker.cluster.cluster import LEAST_ISR, Cluster
+from isrcheck.checker.cluster.cluster import LEAST_ISR, UNREAD, Cluster
 from isrcheck.checker.cluster.contents import Partition, listed
 from isrcheck.checker.cluster.ignored import WhyIgnored
 from isrcheck.checker.cluster.releases import NEWEST_LISTED_RELEASE, Role, version_of_binaries
@@ -137,7 +137,8 @@ def operator_rows(case: Case, cluster: Cluster) -> Iterator[tuple[str, str]]:
     if not case.has_elr:
         return
     # The setting as given. If it is above the number of replicas (of the smallest partition), it counts as that number.
-    least = next(int(setting.text) for setting in cluster.understood if setting.key == LEAST_ISR)
+    texts = (setting.text for setting in cluster.understood if setting.key == LEAST_ISR and setting.text != UNREAD)
+    least = int(next(texts, "0"))
     unequal = [partition.name for partition in _without_protection(cluster.partitions, least)]
     if case.replication_factor > 1 or unequal:
         yield "Beware", OPERATIONS
@@ -215,7 +216,8 @@ def _first_rows(answer: Answer) -> Iterator[tuple[str, str]]:
     yield "For", subject(answer.cluster)
     yield from (("Assumed", line) for line in answer.cluster.assumed)
     yield from (("Ignored", line) for line in left_out(answer.cluster))
-    is_of_nearest = answer.kind is Kind.UNKNOWN and answer.cluster.generation.why_undecided is not None
+    cluster = answer.cluster
+    is_of_nearest = answer.kind is Kind.UNKNOWN and cluster.generation.why_undecided is not None and not cluster.unread
     if is_of_nearest and answer.nearest is not Kind.UNKNOWN:
         yield "Nearest", f"generation {answer.case.protocol} is the nearest: {answer.line_of(answer.nearest)}"
     if answer.kind is Kind.BROKEN:
@@ -686,7 +688,8 @@ def settings_of(answer: Answer) -> str:
     """Return, as text, the settings in which the cases of a cluster usually differ."""
     case = answer.case
     replicas = case.replication_factor if answer.cluster.is_replication_given else "?"
-    words = [f"replicas={replicas}", f"min.insync={case.min_insync_replicas}", f"acks={case.acks}"]
+    least = "?" if answer.cluster.min_insync_replicas.text == UNREAD else case.min_insync_replicas
+    words = [f"replicas={replicas}", f"min.insync={least}", f"acks={case.acks}"]
     words += ["unclean election"] if case.unclean_election else []
     words += ["flushed"] if case.flushes_every_message else []
     return " ".join(words)

@@ -21,7 +21,7 @@ from typing import NoReturn
 
 from isrcheck.checker.answers.answer import Answer, Kind, code_of
 from isrcheck.checker.answers.report import rows_of
-from isrcheck.checker.cluster.cluster import Reading
+from isrcheck.checker.cluster.cluster import UNREAD, Reading
 from isrcheck.checker.cluster.contents import Partition
 from isrcheck.checker.cluster.live.address import Address
 from isrcheck.checker.command.forms import LiveRequest
@@ -143,7 +143,8 @@ def _label(text: str) -> str:
 
 
 def risk_of(partitions: Sequence[Partition], least: int) -> Risk:
-    """Count the partitions of a topic by the gravest state of each; `least` is min.insync.replicas."""
+    """Count the partitions of a topic by the gravest state of each; `least` is min.insync.replicas, 0 if it is
+    unknown."""
     counts = dict.fromkeys(SAYS, 0)
     for partition in partitions:
         needed = min(least, len(partition.replicas))
@@ -165,7 +166,7 @@ def watched_of(reading: Reading, answers: Sequence[Answer], code: int, began: fl
         cluster = answer.cluster
         kinds[answer.kind] += len(cluster.topics)
         partitions = grouped((partition.topic, partition) for partition in cluster.partitions)
-        least = cluster.min_insync_replicas.value
+        least = 0 if cluster.min_insync_replicas.text == UNREAD else cluster.min_insync_replicas.value
         topics |= {name: risk_of(partitions.get(name, ()), least) for name in cluster.topics}
     unknown = sum(remark.startswith("not known: ") for remark in reading.remarks)
     headline = rows_of(answers)[0].first.headline

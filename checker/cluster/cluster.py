@@ -29,7 +29,7 @@ from isrcheck.checker.cluster.contents import Described, DescribedTopic, Partiti
 from isrcheck.checker.cluster.generation import Generation, format_keys, read_generation
 from isrcheck.checker.cluster.ignored import Ignored, Keys, read_ignored
 from isrcheck.checker.cluster.libraries import OLDER_DEFAULTS, ClientLibrary
-from isrcheck.checker.cluster.property_files import Layer, PropertiesError, Section
+from isrcheck.checker.cluster.property_files import Layer, PropertiesError, Section, printable
 from isrcheck.checker.cluster.releases import UNRELEASED, Role, Version
 from isrcheck.checker.cluster.settings import (
     OF_BROKERS,
@@ -43,6 +43,9 @@ from isrcheck.checker.cluster.settings import (
 from isrcheck.checker.cluster.versions import ELR_VERSION, Versions, read_versions
 from isrcheck.checker.cluster.voters import Doubts
 from isrcheck.checker.results.terminal import grouped
+
+UNREAD = "unknown"
+"""What the report shows in place of a value that could not be read."""
 
 NO_REPLICAS_GIVEN = (
     "the number of the topic's replicas is not given; "
@@ -84,6 +87,9 @@ class Cluster:
     ignored: tuple[Ignored, ...]
     assumed: tuple[str, ...]
     """A line for each fact that the files do not give, with the assumption that is made instead."""
+    unread: str = ""
+    """Whose settings could not be read from a running cluster and are in no file, although the answer depends on them:
+    "topic orders and of brokers". Their values here are Kafka's defaults. Empty if nothing is missing."""
 
     @property
     def release(self) -> Version:
@@ -93,6 +99,8 @@ class Cluster:
     @property
     def why_unknown(self) -> str | None:
         """Why the files allow no answer; None if they allow an answer."""
+        if self.unread and self.producer.acks.value == "all":  # with other acks, any settings can lose records
+            return f"the settings of {self.unread} could not be read; add files that have them"
         return None if self.is_replication_given else NO_REPLICAS_GIVEN
 
 
@@ -130,7 +138,8 @@ def clusters_of(
     versions are those of the command line. If the brokers are upgraded, `before` has the versions before the upgrade:
     the clients keep them, and the outputs describe brokers that have them. Raises PropertiesError if settings
     contradict each other."""
-    alike = grouped((topic.settings, topic) for topic in description.topics)
+    unread = description.unread_topics
+    alike = grouped(((topic.settings, topic.name in unread), topic) for topic in description.topics)
     versions = (kafka_version, metadata_version)
     sections, of_files = _counted(description)
     sections, of_clients = weakest_clients(sections, before or versions_of(description, *versions))
@@ -217,10 +226,13 @@ def _cluster(
     before = before or versions
     replication_factor = _decide(_REPLICATION_FACTOR, settings, versions)
     least = read_least_isr(settings, versions, has_elr=generation.has_elr, shown_default=_shown_default(topics, before))
+    unread = _unread(sections, settings, description, topics)
+    if unread and (least.used is None or least.used.role is not Role.TOPIC):
+        least = replace(least, setting=replace(least.setting, text=UNREAD, source="could not be read", meaning=""))
     min_insync_replicas = least.setting
     is_replication_given = settings.first(_REPLICATION_FACTOR.keys) is not None
     is_above = is_replication_given and min_insync_replicas.value > replication_factor.value
-    is_limited = is_above and versions.release.has("3.7")
+    is_limited = is_above and versions.release.has("3.7") and not unread
     if is_limited:
         # Since 3.7 Kafka limits min.insync.replicas to the number of replicas (KAFKA-15583).
         meaning = f"since 3.7 at most the number of replicas: {_least_isr_means(replication_factor.value)}"
@@ -277,9 +289,24 @@ def _cluster(
             *_assumptions(settings, versions, generation, least, (unclean_election, rebalance)),
             *([transactions.assumed] if transactions and transactions.assumed else []),
             _clients(producer, before),
-            *_defaults(settings, least, (unclean_election, rebalance)),
+            *([] if unread else _defaults(settings, least, (unclean_election, rebalance))),
         ),
+        unread=unread,
     )
+
+
+def _unread(
+    sections: Sequence[Section], settings: Settings, description: Described, topics: Sequence[DescribedTopic]
+) -> str:
+    """Return `Cluster.unread`. `sections` are the files, `settings` also has the settings of the topics."""
+    unread = []
+    is_any = any(topic.name in description.unread_topics for topic in topics)
+    if is_any and not Settings(sections).has_members(Role.TOPIC):
+        unread.append(f"topic {printable(topics[0].name)}" if len(topics) == 1 else f"{len(topics):,} topics")
+    decided = all(settings.first(keys) for keys in ((OF_TOPIC, OF_BROKER), _UNCLEAN_ELECTION.keys))
+    if description.has_unread_brokers and not decided and not settings.has_members(Role.BROKER):
+        unread.append("brokers")
+    return " and of ".join(unread)
 
 
 def _shown_default(topics: Sequence[DescribedTopic], versions: Versions) -> str | None:

@@ -136,6 +136,10 @@ class Contents:
     doubts: Doubts = field(default_factory=Doubts)
     ephemeral: dict[str, frozenset[int]] = field(default_factory=dict)
     """The places of storage that a broker loses if it restarts, each with its brokers; nobody if they are not shown."""
+    unread_topics: set[str] = field(default_factory=set)
+    """The topics of a running cluster whose settings could not be read."""
+    has_unread_brokers: bool = False
+    """Whether no broker of a running cluster said its settings."""
     remarks: list[str] = field(default_factory=list)
     """What the readers left out, or could not know."""
 
@@ -211,6 +215,10 @@ class Described:
     doubts: Doubts = field(default_factory=Doubts)
     ephemeral: Mapping[str, frozenset[int]] = field(default_factory=dict)
     """As in `Contents`."""
+    unread_topics: frozenset[str] = frozenset()
+    """The topics of a running cluster whose settings could not be read, and which no file gives."""
+    has_unread_brokers: bool = False
+    """Whether no broker of a running cluster said its settings."""
 
 
 def described(contents: Contents, topics: Sequence[str] = ()) -> Described:
@@ -238,6 +246,8 @@ def described(contents: Contents, topics: Sequence[str] = ()) -> Described:
         active_controller=contents.active_controller,
         doubts=contents.doubts,
         ephemeral=contents.ephemeral,
+        unread_topics=frozenset(contents.unread_topics - contents.with_settings),
+        has_unread_brokers=contents.has_unread_brokers,
     )
 
 
@@ -304,7 +314,7 @@ def _remarks(contents: Contents, topics: Mapping[str, Sequence[Partition]]) -> I
         name, (count, whole) = next(iter(fewer.items()))
         others = f", and fewer than all of {len(fewer) - 1} other topics" if len(fewer) > 1 else ""
         yield f"{count} of {whole} partitions of {printable(name)} are described{others}"
-    if bare := [name for name in topics if name not in contents.with_settings]:
+    if bare := [name for name in topics if name not in contents.with_settings | contents.unread_topics]:
         yield f"no settings of {listed(bare)} are described: those of the brokers are assumed; describe whole topics"
     for name, partitions in topics.items():
         counts = sorted({len(partition.target) for partition in partitions})

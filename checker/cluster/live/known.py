@@ -58,6 +58,7 @@ def add_snapshot(snapshot: Snapshot, contents: Contents) -> None:
         contents.brokers[f"broker {broker.id}", Layer.RUNNING] += [
             _property(each, snapshot.place(CONFIGS, broker)) for each in broker.settings or () if _counts(each)
         ]
+    contents.has_unread_brokers = not told
     _add_topics(snapshot, contents, inherits=not told)
 
 
@@ -74,8 +75,7 @@ def _add_topics(snapshot: Snapshot, contents: Contents, *, inherits: bool) -> No
             for each in topic.settings or ()
             if each.source in ("topic", "unknown") or inherits
         ]
-        if topic.settings is not None:
-            contents.with_settings.add(topic.name)
+        (contents.unread_topics if topic.settings is None else contents.with_settings).add(topic.name)
         for each in topic.partitions:
             key = topic.name, each.number
             named, last_known = each.elr or (), each.last_known_elr or ()
