@@ -146,7 +146,7 @@ def _cluster(resource: Block) -> MskCluster:
 def _read_bare_cluster(resource: Block, contents: Contents) -> None:
     """Read a cluster whose configuration is not in the file: it has MSK's defaults, or a configuration elsewhere."""
     name = resource.attribute("cluster_name")
-    if any(block.words == ("configuration_info",) for block in resource.blocks):
+    if any(block.words[-1] == "configuration_info" for block in resource.blocks):
         contents.remarks.append(
             f"{resource.place}: the configuration of this cluster is not in {name.path}; give the file that has it"
         )
@@ -183,7 +183,7 @@ def _read_topic(resource: Block, contents: Contents) -> None:
     name_is, partitions_is = _TOPICS[resource.words[1]]
     named, replicas = resource.attribute(name_is), resource.attribute("replication_factor")
     name = resource.words[2] if unknown(named) or named.text is None else named.text
-    settings = settings_of(resource.attribute("config"))
+    settings = settings_of(resource.attribute("configs" if resource.words[1] == "aws_msk_topic" else "config"))
     assumed = ""
     if resource.words[1] == _CONFLUENT:
         replicas = Tree(named.path, named.line, "3")

@@ -150,6 +150,13 @@ def test_a_value_that_counts_and_is_unknown_is_refused(old: str, new: str, messa
     assert refused(TOPIC.replace(old, new)) == message
 
 
+def test_a_template_in_place_of_all_settings_is_refused() -> None:
+    assert refused(TOPIC.split("  config:")[0] + "  config: '{{ .Values.config }}'\n") == (
+        "f1:9: the settings here are a template, so they are unknown; write them, or give what the running cluster has"
+        " (kafka-configs --describe --all)"
+    )
+
+
 def test_an_unknown_value_that_does_not_count_is_left_out() -> None:
     found = described(TOPIC.replace("7200000", "'{{ .Values.retention }}'"))
     assert topics(found)["Orders_1"] == {"min.insync.replicas": "2 (10)", "replication.factor": "3 (8)"}
