@@ -14,7 +14,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from isrcheck.checker.cluster.contents import Contents
+from isrcheck.checker.cluster.contents import Contents, several_clusters
 from isrcheck.checker.cluster.formats.format import Format, Part
 from isrcheck.checker.cluster.formats.hcl import Block, read_blocks
 from isrcheck.checker.cluster.formats.tree import Tree
@@ -90,6 +90,11 @@ def _read(part: Part, contents: Contents) -> None:
     cluster = next((_cluster(one) for one in resources if one.words[1] == "aws_msk_cluster"), None)
     has_configuration = any(one.words[1] == "aws_msk_configuration" for one in resources)
     modules = [block for block in blocks if _is_module(block)]
+    for kind in _OF_MSK:
+        alike = [*modules, *(one for one in resources if one.words[1] == kind)]
+        if len(alike) > 1:
+            one, other = alike[:2]
+            raise PropertiesError(several_clusters(one.words[-1], one.place, other.words[-1], other.place))
     for module in modules:
         _read_module(module, contents)
     for resource in resources:

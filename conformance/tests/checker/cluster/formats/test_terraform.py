@@ -298,6 +298,15 @@ def test_a_cluster_whose_configuration_is_elsewhere_is_told() -> None:
     assert found.remarks == ("f1:1: the configuration of this cluster is not in f1; give the file that has it",)
 
 
+@pytest.mark.parametrize(("text", "first"), [(MSK, "this in f1:5"), (CLUSTER, "main in f1:1"), (MODULE, "msk in f1:1")])
+def test_two_clusters_of_msk_are_refused(text: str, first: str) -> None:
+    other = text.replace('"this"', '"other"').replace('"main"', '"other"').replace('"msk"', '"other"')
+    assert refused(f"{text}{other}").partition(": ")[2] == (
+        f"the cluster other is another than {first}, and an answer is for one cluster: give the description of each"
+        " cluster in files of its own, and ask about one at a time"
+    )
+
+
 def test_a_module_without_settings_has_the_defaults_of_msk() -> None:
     module = 'module "msk" {\n  source = "terraform-aws-modules/msk-kafka-cluster/aws"\n  kafka_version = "3.9.x"\n}\n'
     found = described(module)
