@@ -140,8 +140,22 @@ class Contents:
     """The topics of a running cluster whose settings could not be read."""
     has_unread_brokers: bool = False
     """Whether no broker of a running cluster said its settings."""
+    cluster: tuple[str, str] = ("", "")
+    """The name of the cluster to which resources of Kubernetes belong, as NAME or NAMESPACE/NAME, and the place of a
+    resource that shows it; empty texts if none does."""
     remarks: list[str] = field(default_factory=list)
     """What the readers left out, or could not know."""
+
+    def add_cluster(self, name: str, place: str) -> None:
+        """Add the cluster to which a resource belongs, unless the name is empty. Raises PropertiesError if an earlier
+        resource belongs to another cluster."""
+        known, place_known = self.cluster
+        have_namespaces = "/" in known and "/" in name
+        is_same = known == name if have_namespaces else known.rpartition("/")[2] == name.rpartition("/")[2]
+        if name and known and not is_same:
+            raise PropertiesError(several_clusters(known, place_known, name, place))
+        if len(name) > len(known):  # the name with its namespace
+            self.cluster = name, place
 
     def add_topic(
         self, name: str, settings: Sequence[Property] | None, partitions: int, replicas: int, place: str
@@ -347,6 +361,14 @@ def _remarks(contents: Contents, topics: Mapping[str, Sequence[Partition]]) -> I
             f"brokers in the Elr of {printable(strange[0].name)} are no replicas of it: {ids}{others}; a reassignment"
             " leaves them there, and they keep the last known leader from being elected"
         )
+
+
+def several_clusters(one: str, place: str, other: str, place_of_other: str) -> str:
+    """Return the message for files that describe two clusters."""
+    return (
+        f"{place_of_other}: the cluster {printable(other)} is another than {printable(one)} in {place}, and an answer"
+        " is for one cluster: give the description of each cluster in files of its own, and ask about one at a time"
+    )
 
 
 def listed(names: Sequence[str]) -> str:

@@ -150,7 +150,7 @@ def read_versions(
                 " know it"
             )
     agreed = metadata or inter_broker_counts
-    is_mode_shown = shown is not None
+    is_mode_shown = shown is not None or any(output.mode is Mode.ZOOKEEPER for output in evidence)
     shown = shown or _zookeeper_shown(settings, option, agreed, evidence)
     binaries = option or _assumed(settings, shown, inter_broker, evidence)
     if option is None and agreed is not None:

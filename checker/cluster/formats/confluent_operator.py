@@ -18,6 +18,8 @@ _ROLES = {"Kafka": "broker", "KRaftController": "controller"}
 
 def _read_node(part: Part, contents: Contents) -> None:
     kind, name, spec = part.tree.text_at("kind"), part.tree.text_at("metadata", "name"), part.tree.at("spec")
+    if kind == "Kafka":
+        contents.add_cluster(name, part.tree.place)
     settings = settings_from(variables_of(spec.at("configOverrides", "server")).items())
     if kind == "KRaftController" or "kRaftController" in spec.at("dependencies").entries:
         settings.append(Property("process.roles", _ROLES[kind], spec.path, spec.line))
@@ -32,6 +34,7 @@ def _read_node(part: Part, contents: Contents) -> None:
 
 def _read_topic(part: Part, contents: Contents) -> None:
     spec = part.tree.at("spec")
+    contents.add_cluster(spec.text_at("kafkaClusterRef", "name"), spec.at("kafkaClusterRef").place)
     name = spec.text_at("name") or part.tree.text_at("metadata", "name")
     partitions, replicas = number(spec.at("partitionCount"), "partitionCount"), number(spec.at("replicas"), "replicas")
     contents.add_topic(name, settings_of(spec.at("configs")), partitions, replicas, spec.at("replicas").place)

@@ -13,7 +13,7 @@ from dataclasses import replace
 from isrcheck.checker.cluster.contents import Contents
 from isrcheck.checker.cluster.formats.environment import is_broker, key_of, release_of_image, variables_of
 from isrcheck.checker.cluster.formats.format import Format, Part
-from isrcheck.checker.cluster.formats.tree import Tree
+from isrcheck.checker.cluster.formats.tree import NO_TREE, Tree
 from isrcheck.checker.cluster.formats.values import (
     LOST_AT_RESTART,
     number,
@@ -24,6 +24,7 @@ from isrcheck.checker.cluster.formats.values import (
 )
 from isrcheck.checker.cluster.property_files import Property, Section, printable
 from isrcheck.checker.cluster.releases import Role, roles_that_know
+from isrcheck.checker.cluster.versions import Evidence, Mode
 
 _CHARTS = ("kafka", "cp-kafka")
 _SETTINGS = ("config", "extraConfig", "extraConfigYaml", "configurationOverrides", "overrideConfiguration")
@@ -79,6 +80,17 @@ def _settings(group: Tree) -> Mapping[str, Property]:
     return counts
 
 
+def _zookeeper(values: Tree) -> Tree:
+    """Return the value by which the chart has ZooKeeper; an empty tree if there is none."""
+    kraft = values.at("kraft", "enabled")
+    enabled = values.at("zookeeper", "enabled")
+    if kraft.text == "false":
+        return kraft
+    if kraft.text == "true":  # with ZooKeeper as well, it is a migration to KRaft
+        return NO_TREE
+    return enabled if enabled.text == "true" else values.at("externalZookeeper", "servers")
+
+
 def _topics(values: Tree) -> Sequence[Tree]:
     return [topic for topic in values.at("provisioning", "topics").items if topic.text_at("name")]
 
@@ -91,9 +103,13 @@ def _read(part: Part, contents: Contents) -> None:
 def _read_chart(values: Tree, contents: Contents) -> None:
     common = _settings(values)
     controller, broker = values.at("controller"), values.at("broker")
-    has_kraft = bool(controller) and values.text_at("kraft", "enabled") != "false"
-    if not has_kraft:
-        contents.sections.append(Section(Role.BROKER, "the values of the chart", tuple(common.values())))
+    zookeeper = _zookeeper(values)
+    if zookeeper:
+        has_zookeeper = f"use ZooKeeper ({zookeeper.place})"
+        contents.signs.append(Evidence(has_zookeeper, mode=Mode.ZOOKEEPER, tool="the values of the chart"))
+    if not controller or zookeeper:
+        of_brokers = {**common, **_settings(broker)}
+        contents.sections.append(Section(Role.BROKER, "the values of the chart", tuple(of_brokers.values())))
     else:
         roles = "controller" if controller.text_at("controllerOnly") == "true" else "controller,broker"
         groups = [("controllers", controller, roles)]
@@ -109,8 +125,11 @@ def _read_chart(values: Tree, contents: Contents) -> None:
             contents.remarks.append(f"{enabled.place}: the storage of {what} is not persistent, {LOST_AT_RESTART}")
             if group is not controller or controller.text_at("controllerOnly") != "true":
                 contents.ephemeral[enabled.place] = frozenset()
-    tag = values.at("image", "tag") or values.at("imageTag")
-    release_of_image(replace(tag, text=f"{_image(values)}:{tag.text or ''}"), contents)
+    tag, image = values.at("image", "tag") or values.at("imageTag"), _image(values)
+    if tag and not image:
+        image = "confluentinc/cp-enterprise-kafka" if "imageTag" in values.entries else "bitnami/kafka"
+        contents.remarks.append(f"{tag.place}: assumed: the tag is one of the chart's default image, {image}")
+    release_of_image(replace(tag, text=f"{image}:{tag.text or ''}"), contents)
     _read_topics(values, contents)
 
 

@@ -25,10 +25,19 @@ def _name(tree: Tree) -> str:
     return tree.text_at("metadata", "name") or "without a name"
 
 
+def _add_cluster(tree: Tree, contents: Contents) -> None:
+    """Add the cluster of a node pool or a topic, which its label names."""
+    label = tree.at("metadata", "labels", "strimzi.io/cluster")
+    contents.add_cluster("" if unknown(label) else label.text or "", label.place)
+
+
 def _read_kafka(part: Part, contents: Contents) -> None:
     tree, kafka = part.tree, part.tree.at("spec", "kafka")
     if not kafka:
         raise PropertiesError(f"{tree.place}: this Kafka resource has no spec.kafka; give the whole resource")
+    name = tree.at("metadata", "name")
+    if name.text and not unknown(name):
+        contents.add_cluster("/".join(filter(None, (tree.text_at("metadata", "namespace"), name.text))), name.place)
     settings = settings_of(kafka.at("config"))
     zookeeper = tree.at("spec", "zookeeper")
     if zookeeper and tree.text_at("metadata", "annotations", "strimzi.io/kraft") != "enabled":
@@ -53,6 +62,7 @@ def _read_kafka(part: Part, contents: Contents) -> None:
 
 
 def _read_pool(part: Part, contents: Contents) -> None:
+    _add_cluster(part.tree, contents)
     spec, status = part.tree.at("spec"), part.tree.at("status")
     roles = [role.text or "" for role in (status.at("roles") or spec.at("roles")).items]
     what = f"the node pool {_name(part.tree)}"
@@ -79,6 +89,7 @@ def _say_ephemeral(storage: Tree, what: str, contents: Contents, brokers: frozen
 
 
 def _read_topic(part: Part, contents: Contents) -> None:
+    _add_cluster(part.tree, contents)
     spec = part.tree.at("spec")
     name = spec.text_at("topicName") or _name(part.tree)
     replicas = spec.at("replicas")

@@ -14,7 +14,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from isrcheck.checker.cluster.contents import Contents
+from isrcheck.checker.cluster.contents import Contents, several_clusters
 from isrcheck.checker.cluster.formats.format import Format, Part
 from isrcheck.checker.cluster.formats.hcl import Block, read_blocks
 from isrcheck.checker.cluster.formats.tree import Tree
@@ -90,6 +90,11 @@ def _read(part: Part, contents: Contents) -> None:
     cluster = next((_cluster(one) for one in resources if one.words[1] == "aws_msk_cluster"), None)
     has_configuration = any(one.words[1] == "aws_msk_configuration" for one in resources)
     modules = [block for block in blocks if _is_module(block)]
+    for kind in _OF_MSK:
+        alike = [*modules, *(one for one in resources if one.words[1] == kind)]
+        if len(alike) > 1:
+            one, other = alike[:2]
+            raise PropertiesError(several_clusters(one.words[-1], one.place, other.words[-1], other.place))
     for module in modules:
         _read_module(module, contents)
     for resource in resources:
@@ -146,7 +151,7 @@ def _cluster(resource: Block) -> MskCluster:
 def _read_bare_cluster(resource: Block, contents: Contents) -> None:
     """Read a cluster whose configuration is not in the file: it has MSK's defaults, or a configuration elsewhere."""
     name = resource.attribute("cluster_name")
-    if any(block.words == ("configuration_info",) for block in resource.blocks):
+    if any(block.words[-1] == "configuration_info" for block in resource.blocks):
         contents.remarks.append(
             f"{resource.place}: the configuration of this cluster is not in {name.path}; give the file that has it"
         )
@@ -183,7 +188,7 @@ def _read_topic(resource: Block, contents: Contents) -> None:
     name_is, partitions_is = _TOPICS[resource.words[1]]
     named, replicas = resource.attribute(name_is), resource.attribute("replication_factor")
     name = resource.words[2] if unknown(named) or named.text is None else named.text
-    settings = settings_of(resource.attribute("config"))
+    settings = settings_of(resource.attribute("configs" if resource.words[1] == "aws_msk_topic" else "config"))
     assumed = ""
     if resource.words[1] == _CONFLUENT:
         replicas = Tree(named.path, named.line, "3")

@@ -45,7 +45,13 @@ def unknown(value: Tree) -> str:
 
 
 def settings_of(entries: Tree) -> list[Property]:
-    """Return the settings that a mapping gives, KEY: VALUE. Raises PropertiesError as `setting` does."""
+    """Return the settings that a mapping gives, KEY: VALUE. Raises PropertiesError as `setting` does, and if something
+    unknown stands in place of the mapping: any setting can be in it."""
+    if not entries.entries and (why := unknown(entries)):
+        raise PropertiesError(
+            f"{entries.place}: the settings here are {why}, so they are unknown; write them, or give what the running"
+            " cluster has (kafka-configs --describe --all)"
+        )
     return settings_from(entries.entries.items())
 
 

@@ -73,6 +73,12 @@ def test_resources_of_the_operator_of_confluent() -> None:
     )
 
 
+def test_a_topic_of_another_cluster_of_the_operator_of_confluent_is_refused() -> None:
+    text = CONFLUENT_OPERATOR.replace("partitionCount", "kafkaClusterRef: {name: NAME}, partitionCount")
+    assert [*topics(described(text.replace("NAME", "kafka")))] == ["orders"]
+    assert refused(text.replace("NAME", "b")).startswith("f1:15: the cluster b is another than kafka in f1:1, and")
+
+
 def test_the_operator_of_confluent_says_whether_the_cluster_has_zookeeper() -> None:
     has_kraft = "{kRaftController: {clusterRef: {name: kraft}}}"
     found = described(CONFLUENT_OPERATOR.replace(has_kraft, "{zookeeper: {endpoint: 'zk:2181'}}"))
