@@ -360,6 +360,44 @@ def test_spring_properties_override_its_named_settings() -> None:
     assert reading(SPRING).remarks == ()
 
 
+@pytest.mark.parametrize(
+    "prefix",
+    [
+        "spring.kafka.properties",
+        "spring.kafka.producer.properties",
+        "spring.cloud.stream.kafka.binder.configuration",
+        "spring.cloud.stream.kafka.bindings[orders-out-0].producer.configuration",
+    ],
+)
+@pytest.mark.parametrize("form", ["[{}]", ".[{}]", ".{}"])
+def test_a_key_of_spring_in_brackets_is_the_key_without_them(prefix: str, form: str) -> None:
+    lines = [prefix + form.format("acks") + "=0", prefix + form.format("enable.idempotence") + "=false"]
+    producer = cluster("\n".join(lines)).producer
+    assert (producer.acks.text, producer.acks.source) == ("0", "f:1")
+    assert producer.acks.meaning.endswith(f" ({lines[0]})")
+    assert (producer.is_idempotent.text, producer.is_idempotent.source) == ("false", "f:2")
+
+
+@pytest.mark.parametrize(
+    ("key", "same"),
+    [
+        ("producer.properties[acks]", "producer.properties.acks"),
+        ("producer.properties.acks", "producer.properties.[acks]"),
+        ("consumer.auto-offset-reset", "consumer.autoOffsetReset"),
+    ],
+)
+def test_a_profile_of_spring_overrides_a_key_in_any_spelling(key: str, same: str) -> None:
+    default, own = ("earliest", "latest") if "offset" in key else ("0", "1")
+    documents = f"spring.kafka.{key}={default}", f"spring.config.activate.on-profile=a\nspring.kafka.{same}={own}"
+    given = [
+        line.value
+        for section in text_sections(None, Path("f"), "\n#---\n".join(documents))
+        for line in section.properties
+        if line.key in ("acks", "auto.offset.reset")
+    ]
+    assert given == [default, own]
+
+
 def test_the_weakest_of_the_profiles_and_factories_of_spring_counts() -> None:
     read = reading(f"{SPRING}orders.kafka.producer.acks=1\n#---\nspring.config.activate.on-profile=dev\n"
                    "spring.kafka.producer.acks=0\n")  # fmt: skip
