@@ -1,6 +1,7 @@
 """Reads the files of Kafka Connect, MirrorMaker 2 and Kafka Streams, whose clients are Java clients.
 
-Sources, read in August 2026, in addition to those of `libraries`: Worker (exactlyOnceSourceTaskProducerConfigs);
+Sources, read in August 2026, in addition to those of `libraries`: Worker (exactlyOnceSourceTaskProducerConfigs) and
+ConnectUtils.ensureProperty: exactly-once source support overrides enable.idempotence and transactional.id of a file;
 MirrorMakerConfig and MirrorSourceConfig (replication.factor=2 by default); StreamsConfig: unprefixed settings hold for
 all clients, and with exactly-once processing, enable.idempotence, transactional.id and isolation.level of a file are
 ignored.
@@ -13,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from isrcheck.checker.cluster.client_files import CLIENTS, ClientFile, merged, named, set_by, under, without_prefix
-from isrcheck.checker.cluster.libraries import ClientLibrary
+from isrcheck.checker.cluster.libraries import EXACTLY_ONCE_SOURCE, ClientLibrary
 from isrcheck.checker.cluster.property_files import READERS, Property, Section, shown
 from isrcheck.checker.cluster.releases import Role, keys_of, roles_that_know
 
@@ -24,7 +25,7 @@ def connect_sections(file: ClientFile) -> list[Section]:
     exactly_once = [
         forced
         for line in lines
-        if (line.key, line.value.strip().lower()) == ("exactly.once.source.support", "enabled")
+        if (line.key, line.value.strip().lower()) == (EXACTLY_ONCE_SOURCE, "enabled")
         for forced in set_by(line, {"enable.idempotence": "true", "transactional.id": "of each task"})
     ]
     of_role: dict[Role, list[Property]] = {}
@@ -49,7 +50,7 @@ def _of_framework(lines: Iterable[Property]) -> list[Property]:
     ]
 
 
-_READ_OTHERWISE = ("topic.", "processing.guarantee", "exactly.once.source.support")
+_READ_OTHERWISE = ("topic.", "processing.guarantee", EXACTLY_ONCE_SOURCE)
 
 
 def _without_effect(lines: Iterable[Property], library: ClientLibrary) -> Iterator[str]:

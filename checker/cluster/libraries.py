@@ -142,6 +142,10 @@ NAMES_OF_SARAMA = {
 }
 """The fields of Sarama's Config, by the Java clients' names of their settings."""
 
+EXACTLY_ONCE_SOURCE = "exactly.once.source.support"
+"""The key of a worker of Kafka Connect that makes the producers of source connectors idempotent, whatever else a file
+says."""
+
 _KEYS_OF = {
     ClientLibrary.SCALA: """
         compressed.topics key.serializer.class producer.type queue.enqueue.timeout.ms serializer.class

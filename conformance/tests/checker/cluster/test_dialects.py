@@ -153,11 +153,20 @@ batch_size=1 enable_idempotence=True acks=1
     acks=all; write acks=all, or write enable_idempotence=false
 key.converter=x producer.transactional.id=t
     f:2: producer.transactional.id=t: a producer of Kafka Connect refuses to start with it, because
-    producer.transactional.id=t (f:2) needs enable.idempotence=true; write enable.idempotence=true, or leave
-    transactional.id out
+    producer.transactional.id=t (f:2) needs enable.idempotence=true; write producer.enable.idempotence=true, or leave
+    producer.transactional.id out
+key.converter=x exactly.once.source.support=enabled producer.acks=1
+    f:3: producer.acks=1: a producer of Kafka Connect refuses to start with it, because
+    exactly.once.source.support=enabled (f:2) needs acks=all; write producer.acks=all, or write
+    exactly.once.source.support=disabled
+connector.class=x producer.override.enable.idempotence=true producer.override.max.in.flight.requests.per.connection=6
+    f:3: producer.override.max.in.flight.requests.per.connection=6: a producer of Kafka Connect refuses to start with
+    it, because producer.override.enable.idempotence=true (f:2) needs max.in.flight.requests.per.connection of at most
+    5; write producer.override.max.in.flight.requests.per.connection=5, or write
+    producer.override.enable.idempotence=false
 application.id=x processing.guarantee=exactly_once_v2 producer.acks=1
     f:3: producer.acks=1: a producer of Kafka Streams refuses to start with it, because
-    processing.guarantee=exactly_once_v2 (f:2) needs acks=all; write acks=all, or leave
+    processing.guarantee=exactly_once_v2 (f:2) needs acks=all; write producer.acks=all, or leave
     processing.guarantee=exactly_once_v2 out
 statistics.interval.ms=1 request.required.acks=2
     f:2: request.required.acks: '2' is not a value of acks; write all (or -1), 1 or 0
@@ -425,8 +434,8 @@ spring:
 """
     assert refusal(text, "a.yml") == (
         "a.yml:10: spring.kafka.producer.acks=1: a producer of Kafka 3.9 refuses to start with it, because"
-        " spring.kafka.producer.properties.[enable.idempotence]=true (a.yml:6) needs acks=all; write acks=all, or write"
-        " enable.idempotence=false"
+        " spring.kafka.producer.properties.[enable.idempotence]=true (a.yml:6) needs acks=all; write"
+        " spring.kafka.producer.acks=all, or write enable.idempotence=false"
     )
     read = cluster(text.replace("acks: 1", "acks: all"), "a.yml")
     assert read.producer.has_transactions
