@@ -28,7 +28,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from isrcheck.checker.cluster.generation import FIRST_TV2_BY_DEFAULT, has_new_epochs, transactions_generation
-from isrcheck.checker.cluster.libraries import EXACTLY_ONCE_SOURCE, ClientLibrary
+from isrcheck.checker.cluster.libraries import EXACTLY_ONCE_SOURCE, GUARANTEE, ClientLibrary
 from isrcheck.checker.cluster.property_files import BY_DURATION, MOST, Layer, PropertiesError, Section
 from isrcheck.checker.cluster.releases import Role, Version
 from isrcheck.checker.cluster.settings import GivenSetting, RoleSettings, Setting, Settings, role_of
@@ -74,6 +74,7 @@ class Producer:
 def read_producer(settings: Settings, versions: Versions) -> Producer:
     """Return the settings in effect for the producers. Raises PropertiesError if Kafka refuses the settings."""
     rules = _Rules(settings, versions.release, Role.PRODUCER)
+    rules.refuse_removed_guarantee()
     idempotence, wants = rules.idempotence()
     acks, retries = rules.derived(ACKS, "all", wants), rules.derived(RETRIES, MOST, wants)
     in_flight = rules.derived(IN_FLIGHT, min(rules.most_in_flight, rules.default(IN_FLIGHT).value), wants)
@@ -184,6 +185,17 @@ class _Rules(RoleSettings):
         """Whether idempotence is on by default, and a conflicting setting disables it."""
         is_repaired = not self.library.has_java_clients or self.release.has_repair(("3.0.1", "3.1.1", "3.2"))
         return is_repaired and self.knows(IDEMPOTENCE) and bool(self.default(IDEMPOTENCE).value)
+
+    def refuse_removed_guarantee(self) -> None:
+        """Raise PropertiesError for a processing.guarantee of Kafka Streams that 4.0 removed: exactly_once and
+        exactly_once_beta (KAFKA-16331)."""
+        given = self.given(IDEMPOTENCE)
+        if given is None or self.library is not ClientLibrary.STREAMS or not self.release.has("4.0"):
+            return
+        name, _, guarantee = given.spelled.partition("=")
+        if name.endswith(GUARANTEE) and guarantee != "exactly_once_v2":
+            because = "4.0 removed this value (KAFKA-16331)"
+            raise self._refusal(given, because, f"write {name}=exactly_once_v2, which Kafka Streams has since 3.0")
 
     def derived(self, key: str, needed: Any, wants: GivenSetting | None) -> Setting[Any]:
         """Return the given value of a key; else `needed`, if a setting (`wants`) requires it; else the default."""

@@ -14,8 +14,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from isrcheck.checker.cluster.client_files import CLIENTS, ClientFile, merged, named, set_by, under, without_prefix
-from isrcheck.checker.cluster.libraries import EXACTLY_ONCE_SOURCE, ClientLibrary
-from isrcheck.checker.cluster.property_files import READERS, Property, Section, shown
+from isrcheck.checker.cluster.libraries import EXACTLY_ONCE_SOURCE, GUARANTEE, ClientLibrary
+from isrcheck.checker.cluster.property_files import READERS, PropertiesError, Property, Section, quoted, shown
 from isrcheck.checker.cluster.releases import Role, keys_of, roles_that_know
 
 
@@ -50,7 +50,7 @@ def _of_framework(lines: Iterable[Property]) -> list[Property]:
     ]
 
 
-_READ_OTHERWISE = ("topic.", "processing.guarantee", EXACTLY_ONCE_SOURCE)
+_READ_OTHERWISE = ("topic.", GUARANTEE, EXACTLY_ONCE_SOURCE)
 
 
 def _without_effect(lines: Iterable[Property], library: ClientLibrary) -> Iterator[str]:
@@ -123,13 +123,23 @@ def _own_topic(file: ClientFile, lines: Iterable[Property], name: str) -> Sectio
     return Section(Role.TOPIC, f"{file.member} ({name})", tuple(lines), is_internal=True)
 
 
+_GUARANTEES = ("at_least_once", "exactly_once", "exactly_once_beta", "exactly_once_v2")
+"""The values of processing.guarantee that some release of Kafka Streams has (StreamsConfig)."""
+
+
 def streams_sections(file: ClientFile) -> list[Section]:
     """Read the file of Kafka Streams: its producer, its main consumer, and its own topics."""
     lines = file.properties
     remarks = list(_without_effect(lines, ClientLibrary.STREAMS))
     sections: list[Section] = []
-    guarantee = [line for line in lines if line.key == "processing.guarantee"]
-    exactly_once = [line for line in guarantee if line.value.strip().startswith("exactly_once")][-1:]
+    guarantee = [line for line in lines if line.key == GUARANTEE][-1:]
+    for line in guarantee:
+        if (word := line.value.strip()) not in _GUARANTEES:
+            raise PropertiesError(
+                f"{line.place}: {GUARANTEE}: {quoted(word)} is no guarantee of Kafka Streams; write at_least_once or"
+                " exactly_once_v2"
+            )
+    exactly_once = [line for line in guarantee if line.value.strip() != "at_least_once"]
     for role, prefixes, forced in (
         (Role.PRODUCER, ("producer.",), {"enable.idempotence": "true", "transactional.id": "of each thread"}),
         (Role.CONSUMER, ("consumer.", "main.consumer."), {"isolation.level": "read_committed"}),

@@ -312,6 +312,22 @@ def test_streams_leaves_the_factor_to_the_brokers() -> None:
     assert cluster("application.id=x\nreplication.factor=-1\n").why_unknown is not None
 
 
+def test_streams_refuses_a_guarantee_that_4_0_removed_and_one_that_no_release_has() -> None:
+    text = "application.id=x\nprocessing.guarantee="
+    assert cluster(f"{text}exactly_once\n", version="3.9").producer.has_transactions
+    assert cluster(f"{text}exactly_once_v2\n", version="4.0").producer.has_transactions
+    for removed in ("exactly_once", "exactly_once_beta"):
+        assert refusal(f"{text}{removed}\n", version="4.0") == (
+            f"f:2: processing.guarantee={removed}: a producer of Kafka Streams refuses to start with it, because 4.0"
+            " removed this value (KAFKA-16331); write processing.guarantee=exactly_once_v2, which Kafka Streams has"
+            " since 3.0"
+        )
+    assert refusal(f"{text}exactly-once\n") == (
+        "f:2: processing.guarantee: 'exactly-once' is no guarantee of Kafka Streams; write at_least_once or"
+        " exactly_once_v2"
+    )
+
+
 def test_streams_says_which_setting_it_ignores() -> None:
     text = "application.id=x\nprocessing.guarantee=exactly_once_v2\nconsumer.isolation.level=read_uncommitted\n"
     assert reading(text).remarks == (
