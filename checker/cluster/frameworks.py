@@ -10,7 +10,7 @@ ignored.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from isrcheck.checker.cluster.client_files import CLIENTS, ClientFile, merged, named, set_by, under, without_prefix
@@ -114,13 +114,20 @@ def mirror_maker_sections(file: ClientFile) -> list[Section]:
     ]
     if not factors:
         factors = set_by(replace(file.sign, written="MirrorMaker's default"), {"replication.factor": "2"})
-    given = [line for line in factors if line.value.strip() != "-1"]  # -1: the brokers' default.replication.factor
-    least = sorted(given, key=lambda line: line.value.strip().zfill(5))[:1]
+    least = sorted(factors, key=lambda line: (_is_of_brokers(line), line.value.strip().zfill(5)))[:1]
     return [*sections, _own_topic(file, least, "topics that MirrorMaker creates")]
 
 
-def _own_topic(file: ClientFile, lines: Iterable[Property], name: str) -> Section:
-    return Section(Role.TOPIC, f"{file.member} ({name})", tuple(lines), is_internal=True)
+def _is_of_brokers(line: Property) -> bool:
+    """Whether a property leaves the number of replicas to the brokers' default.replication.factor."""
+    return line.key == "replication.factor" and line.value.strip() == "-1"
+
+
+def _own_topic(file: ClientFile, lines: Sequence[Property], name: str) -> Section:
+    """Return the section of the topics that a framework creates for itself."""
+    left = [f"{line.written or 'replication.factor=-1'} ({line.place})" for line in lines if _is_of_brokers(line)]
+    own = tuple(line for line in lines if not _is_of_brokers(line))
+    return Section(Role.TOPIC, f"{file.member} ({name})", own, is_internal=True, left_to_brokers="".join(left[:1]))
 
 
 _GUARANTEES = ("at_least_once", "exactly_once", "exactly_once_beta", "exactly_once_v2")
@@ -156,7 +163,7 @@ def streams_sections(file: ClientFile) -> list[Section]:
                 )
         own = _of_framework(lines) if role is Role.PRODUCER else []
         sections.append(file.section(role, merged(given, by_framework, own), ClientLibrary.STREAMS))
-    factor = [line for line in lines if line.key == "replication.factor" and line.value.strip() != "-1"]
+    factor = [line for line in lines if line.key == "replication.factor"]
     if topic := [*factor, *under(lines, "topic.")]:
         sections.append(_own_topic(file, topic, "topics of Kafka Streams"))
     return [replace(sections[0], remarks=tuple(remarks)), *sections[1:]]

@@ -309,7 +309,13 @@ def test_streams_leaves_the_factor_to_the_brokers() -> None:
     Path("f").write_text("application.id=x\nreplication.factor=-1\n")
     (only,) = read_clusters([(None, Path("f")), (None, Path("b"))], "3.9").clusters
     assert (only.replication_factor.text, only.replication_factor.source) == ("3", "b:2")
-    assert cluster("application.id=x\nreplication.factor=-1\n").why_unknown is not None
+    Path("s").write_text("broker.id=1\n")
+    asks = " leaves the number of replicas to the brokers; add a broker's file with default.replication.factor, or the"
+    asks += " output of kafka-topics --describe"
+    (only,) = read_clusters([(None, Path("f")), (None, Path("s"))], "3.9").clusters
+    assert only.why_unknown == f"replication.factor=-1 (f:2){asks}"
+    mirrored = cluster("A->B.enabled=true\nA->B.replication.factor=-1\n").why_unknown
+    assert mirrored == f"A->B.replication.factor=-1 (f:2){asks}"
 
 
 def test_streams_refuses_a_guarantee_that_4_0_removed_and_one_that_no_release_has() -> None:
