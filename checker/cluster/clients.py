@@ -28,7 +28,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from isrcheck.checker.cluster.generation import FIRST_TV2_BY_DEFAULT, has_new_epochs, transactions_generation
-from isrcheck.checker.cluster.libraries import ClientLibrary
+from isrcheck.checker.cluster.libraries import EXACTLY_ONCE_SOURCE, GUARANTEE, ClientLibrary
 from isrcheck.checker.cluster.property_files import BY_DURATION, MOST, Layer, PropertiesError, Section
 from isrcheck.checker.cluster.releases import Role, Version
 from isrcheck.checker.cluster.settings import GivenSetting, RoleSettings, Setting, Settings, role_of
@@ -74,6 +74,7 @@ class Producer:
 def read_producer(settings: Settings, versions: Versions) -> Producer:
     """Return the settings in effect for the producers. Raises PropertiesError if Kafka refuses the settings."""
     rules = _Rules(settings, versions.release, Role.PRODUCER)
+    rules.refuse_removed_guarantee()
     idempotence, wants = rules.idempotence()
     acks, retries = rules.derived(ACKS, "all", wants), rules.derived(RETRIES, MOST, wants)
     in_flight = rules.derived(IN_FLIGHT, min(rules.most_in_flight, rules.default(IN_FLIGHT).value), wants)
@@ -185,6 +186,17 @@ class _Rules(RoleSettings):
         is_repaired = not self.library.has_java_clients or self.release.has_repair(("3.0.1", "3.1.1", "3.2"))
         return is_repaired and self.knows(IDEMPOTENCE) and bool(self.default(IDEMPOTENCE).value)
 
+    def refuse_removed_guarantee(self) -> None:
+        """Raise PropertiesError for a processing.guarantee of Kafka Streams that 4.0 removed: exactly_once and
+        exactly_once_beta (KAFKA-16331)."""
+        given = self.given(IDEMPOTENCE)
+        if given is None or self.library is not ClientLibrary.STREAMS or not self.release.has("4.0"):
+            return
+        name, _, guarantee = given.spelled.partition("=")
+        if name.endswith(GUARANTEE) and guarantee != "exactly_once_v2":
+            because = "4.0 removed this value (KAFKA-16331)"
+            raise self._refusal(given, because, f"write {name}=exactly_once_v2, which Kafka Streams has since 3.0")
+
     def derived(self, key: str, needed: Any, wants: GivenSetting | None) -> Setting[Any]:
         """Return the given value of a key; else `needed`, if a setting (`wants`) requires it; else the default."""
         usual = self.setting(key)
@@ -196,11 +208,13 @@ class _Rules(RoleSettings):
         """Return whether the producer is idempotent, and the setting that requests idempotence, if any."""
         explicit, identified = self.given(IDEMPOTENCE), self.given(TRANSACTIONAL_ID)
         library, usual = self.library, self.default(IDEMPOTENCE)
-        on, no_transactions = library.spelled(IDEMPOTENCE, "true"), f"leave {self.named(TRANSACTIONAL_ID)} out"
+        on = library.spelled(IDEMPOTENCE, "true")
+        no_transactions = f"leave {_name_in_file(identified)} out" if identified else ""
         is_off = not explicit.value if explicit else library in (ClientLibrary.CONNECT, ClientLibrary.SARAMA)
         if identified and is_off and library is not ClientLibrary.AIOKAFKA:
             because = f"{identified.spelled} ({identified.source}) needs {on}"
-            raise self._refusal(explicit or identified, because, f"write {on}, or {no_transactions}")
+            write = f"write {self._beside(identified, IDEMPOTENCE, 'true')}"
+            raise self._refusal(explicit or identified, because, f"{write}, or {no_transactions}")
         if explicit and not explicit.value and not identified:
             return explicit.in_effect, None
         if not explicit and self.gives_way:
@@ -211,8 +225,14 @@ class _Rules(RoleSettings):
             return _idempotence(False, usual.source + note), None
         for given, need, cure in self._obstacles():
             if wants is explicit:
-                because, undo = f"{wants.spelled} ({wants.source})", f"write {library.spelled(IDEMPOTENCE, 'false')}"
-                undo = f"leave {wants.written} out" if library is ClientLibrary.STREAMS and wants.written else undo
+                because, undo = (
+                    f"{wants.spelled} ({wants.source})",
+                    f"write {self._beside(wants, IDEMPOTENCE, 'false')}",
+                )
+                if library is ClientLibrary.STREAMS and wants.written:
+                    undo = f"leave {wants.written} out"
+                elif _name_in_file(wants) == EXACTLY_ONCE_SOURCE:  # Kafka Connect overrides enable.idempotence
+                    undo = f"write {EXACTLY_ONCE_SOURCE}=disabled"
             else:
                 because = f"{wants.spelled} ({wants.source}), which enables idempotence,"
                 undo = no_transactions
@@ -239,7 +259,7 @@ class _Rules(RoleSettings):
         given, _, cure = obstacles[0]
         if identified:
             because = f"it disables idempotence, which {identified.spelled} ({identified.source}) needs"
-            raise self._refusal(given, because, f"{cure}, or leave {self.named(TRANSACTIONAL_ID)} out", identified)
+            raise self._refusal(given, because, f"{cure}, or leave {_name_in_file(identified)} out", identified)
         where = f"in {given.source}" if given.members else f"({given.source})"
         return _idempotence(False, f"disabled because of {given.spelled} {where}")
 
@@ -247,14 +267,14 @@ class _Rules(RoleSettings):
         """Yield the settings that conflict with idempotence, each with what idempotence needs, and the cure."""
         retries, acks, in_flight = (self._stated(key) for key in (RETRIES, ACKS, IN_FLIGHT))
         if retries and retries.value == 0:
-            yield retries, f"{self.named(RETRIES)} above 0", f"leave {self.named(RETRIES)} out"
+            yield retries, f"{self.named(RETRIES)} above 0", f"leave {_name_in_file(retries)} out"
         if acks and acks.value != "all":
             all_of_them = self.library.spelled(ACKS, "all")
-            yield acks, all_of_them, f"write {all_of_them}"
+            yield acks, all_of_them, f"write {self._beside(acks, ACKS, 'all')}"
         most = self.most_in_flight
         if in_flight and in_flight.value > most:
-            cure = self.library.spelled(IN_FLIGHT, str(most))
-            yield in_flight, cure if most == 1 else f"{self.named(IN_FLIGHT)} of at most {most}", f"write {cure}"
+            need = self.library.spelled(IN_FLIGHT, "1") if most == 1 else f"{self.named(IN_FLIGHT)} of at most {most}"
+            yield in_flight, need, f"write {self._beside(in_flight, IN_FLIGHT, str(most))}"
 
     def _stated(self, key: str) -> GivenSetting | None:
         """Return the given setting of a key. If the library does not adapt its own defaults to idempotence, they count
@@ -269,6 +289,12 @@ class _Rules(RoleSettings):
     def adapts(self) -> bool:
         """Whether the library adapts its own defaults to idempotence."""
         return self.library not in (ClientLibrary.SARAMA, ClientLibrary.BINDER, ClientLibrary.SMALLRYE)
+
+    def _beside(self, given: GivenSetting, key: str, value: str) -> str:
+        """Return a setting as the file of a given setting would have it, with the same prefix: producer.acks=all."""
+        name = _name_in_file(given)
+        prefix = name.removesuffix(given.key) if name.endswith(f".{given.key}") else ""
+        return prefix + self.library.spelled(key, value)
 
     def named(self, key: str) -> str:
         """Return the library's own name of a key."""
@@ -298,6 +324,11 @@ class _Rules(RoleSettings):
         yield given.in_effect.means(
             "limits the resends of a record; the model has no clock, so any resend can be the last"
         )
+
+
+def _name_in_file(given: GivenSetting) -> str:
+    """Return the key of a setting as its file has it: producer.acks."""
+    return given.spelled.partition("=")[0]
 
 
 def _idempotence(value: bool, source: str) -> Setting[bool]:

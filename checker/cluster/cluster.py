@@ -74,6 +74,8 @@ class Cluster:
     replication_factor: Setting[int]
     is_replication_given: bool
     """False if the number of replicas is only Kafka's default: a topic may have been created with another number."""
+    left_to_brokers: str
+    """The setting of a framework, with its place, that leaves the number to the brokers; empty if none does."""
     unclean_election: Setting[bool]
     leader_rebalance: Setting[bool]
     flushes_every_message: bool
@@ -101,7 +103,14 @@ class Cluster:
         """Why the files allow no answer; None if they allow an answer."""
         if self.unread and self.producer.acks.value == "all":  # with other acks, any settings can lose records
             return f"the settings of {self.unread} could not be read; add files that have them"
-        return None if self.is_replication_given else NO_REPLICAS_GIVEN
+        if self.is_replication_given:
+            return None
+        if self.left_to_brokers:
+            return (
+                f"{self.left_to_brokers} leaves the number of replicas to the brokers; add a broker's file with"
+                " default.replication.factor, or the output of kafka-topics --describe"
+            )
+        return NO_REPLICAS_GIVEN
 
 
 @dataclass(frozen=True)
@@ -263,6 +272,7 @@ def _cluster(
         is_min_insync_limited=is_limited,
         replication_factor=replication_factor,
         is_replication_given=is_replication_given,
+        left_to_brokers=next((section.left_to_brokers for section in sections if section.left_to_brokers), ""),
         unclean_election=unclean_election,
         leader_rebalance=rebalance,
         flushes_every_message=bool(flushes),

@@ -142,6 +142,13 @@ NAMES_OF_SARAMA = {
 }
 """The fields of Sarama's Config, by the Java clients' names of their settings."""
 
+GUARANTEE = "processing.guarantee"
+"""The key of Kafka Streams that makes its producers idempotent and its consumers read committed records."""
+
+EXACTLY_ONCE_SOURCE = "exactly.once.source.support"
+"""The key of a worker of Kafka Connect that makes the producers of source connectors idempotent, whatever else a file
+says."""
+
 _KEYS_OF = {
     ClientLibrary.SCALA: """
         compressed.topics key.serializer.class producer.type queue.enqueue.timeout.ms serializer.class

@@ -281,5 +281,7 @@ class Section:
     """The setting that shows the library, with its place; empty for Kafka's own property files."""
     is_internal: bool = False
     """Whether this is a topic of a framework's own, such as a changelog of Kafka Streams."""
+    left_to_brokers: str = ""
+    """The setting, with its place, that leaves the number of a topic's replicas to the brokers; empty if none does."""
     remarks: tuple[str, ...] = ()
     """What the reader of the file left out, or could not know."""
