@@ -130,8 +130,8 @@ class Contents:
     """The releases of the brokers that files name (4.1.0), with their places."""
     voters: dict[int, str] = field(default_factory=dict)
     """The places of the controllers that vote, by their ids."""
-    controller_pools: list[tuple[str, Sequence[int]]] = field(default_factory=list)
-    """The node pools of Strimzi with controllers: their cluster, and the ids of their nodes, if these are shown."""
+    controller_pools: list[Sequence[int]] = field(default_factory=list)
+    """The node pools of Strimzi with controllers: the ids of their nodes, if these are shown."""
     active_controller: int | None = None
     doubts: Doubts = field(default_factory=Doubts)
     ephemeral: dict[str, frozenset[int]] = field(default_factory=dict)
@@ -267,11 +267,9 @@ def described(contents: Contents, topics: Sequence[str] = ()) -> Described:
 
 def _of_pools(contents: Contents) -> set[int]:
     """Return the voters of a cluster of Strimzi, which are all its controllers (KafkaBrokerConfigurationBuilder); none
-    if a pool does not show its ids, or if there are several clusters."""
-    clusters = {cluster for cluster, _ in contents.controller_pools}
-    if len(clusters) != 1 or not all(ids for _, ids in contents.controller_pools):
-        return set()
-    return {voter for _, ids in contents.controller_pools for voter in ids}
+    if a pool does not show its ids."""
+    pools = contents.controller_pools
+    return {voter for ids in pools for voter in ids} if all(pools) else set()
 
 
 def _release(contents: Contents) -> Setting[Version] | None:

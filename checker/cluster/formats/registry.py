@@ -152,7 +152,7 @@ def _sizes(contents: Contents) -> Sequence[int]:
         contents.partitions,
         contents.racks,
         contents.voters,
-        [ids for _, ids in contents.controller_pools if ids],
+        [ids for ids in contents.controller_pools if ids],
         contents.signs,
         contents.releases,
         contents.remarks,

@@ -71,7 +71,7 @@ def _read_pool(part: Part, contents: Contents) -> None:
     ids = [int(text) for text in texts] if all(re.fullmatch(r"\d{1,9}", text, re.ASCII) for text in texts) else []
     _say_ephemeral(spec.at("storage"), what, contents, frozenset(ids) if "broker" in roles else None)
     if "controller" in roles:
-        contents.controller_pools.append((part.tree.text_at("metadata", "labels", "strimzi.io/cluster"), ids))
+        contents.controller_pools.append(ids)
     if "controller" in roles and count and count % 2 == 0:
         contents.remarks.append(
             f"{spec.at('replicas').place}: {what} has {count} controllers: {count - 1} would survive as many losses"
