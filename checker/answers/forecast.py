@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any
 
-from isrcheck.checker.answers.report import subject
+from isrcheck.checker.answers.report import ANY_REPLICA, BY_HAND, keep_down, subject, who_can_lead
 from isrcheck.checker.answers.what_if import (
     NOBODY,
     Brokers,
@@ -350,8 +350,14 @@ def _why(forecast: Forecast) -> str:
             reasons.append(f"{strangers} keep the last known leader from being elected, except by hand")
     if after.leader is None:
         majority = "the controllers have a majority and " if after.recorded is not None else ""
-        waits = f"until {majority}{_some_of(after.awaited)} up" if after.awaited else ""
-        reasons.append(" ".join(filter(None, ["no leader", waits])))
+        waits, others = "", frozenset(after.replicas) - after.awaited - after.gone
+        is_unclean = forecast.rules.unclean_election
+        if after.awaited:
+            waits = f" until {majority}{_some_of(after.awaited)} up"
+            waits += f"; {keep_down(others)}" if others and is_unclean else ""
+        elif others and before.leader is None and not before.awaited:
+            waits = f" until {majority}{ANY_REPLICA if is_unclean else BY_HAND}"
+        reasons.append(f"no leader{waits}")
     elif Effect.NO_WRITES in forecast.effects:
         minimum, joiners = forecast.rules.min_insync_replicas, after.joiners
         if after.unremoved and len(after.isr) >= minimum:
@@ -630,7 +636,11 @@ def _roll(reading: Reading, *, details: bool) -> CommandResult:
         if len(found) > len(reasons):
             rows.append(("", f"and {counted(len(found) - len(reasons), 'more partition')} (--details shows all)"))
     if leaderless:
-        rows.append(("Beware", f"no leader: {listed(leaderless)}; first bring up a broker that may lead"))
+        for partition, rules in [one for one in every if one[0].leader is None][:MOST_LISTED]:
+            until = who_can_lead([partition], uncleanly=rules.unclean_election)
+            rows.append(("Beware", f"{printable(partition.name)} has no leader until {until}"))
+        if len(leaderless) > MOST_LISTED:
+            rows.append(("", f"and {len(leaderless) - MOST_LISTED:,} more partitions without a leader"))
     if ephemeral := nodes_of(reading, (partition for partition, _ in every)).ephemeral:
         says = f"{_come_back_empty(ephemeral)}, and must copy all their replicas before the next one restarts"
         rows.append(("Beware", says))
