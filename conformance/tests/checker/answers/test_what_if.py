@@ -555,6 +555,50 @@ def test_a_rolling_restart(ask):
     )
 
 
+IN_ORDER = "\tTopic: t\tPartition: 0\tLeader: 1\tReplicas: 1,2,3\tIsr: 1,2,3\tElr: \tLastKnownElr: \n"
+
+
+@pytest.mark.parametrize(
+    ("voters", "order", "never", "says"),
+    [
+        (
+            (1, 2),
+            [3],
+            [1, 2],
+            "  Never        broker 1: without one voter, 1 of 2 is left, and 2 are needed: add voters",
+        ),
+        ((1,), [2, 3], [1], "  Never        broker 1: the only voter: until it is back, nobody is elected, and no ISR"),
+        ((1, 2, 3), [1, 2, 3], [], "  Controllers  one at a time, too: 2 of 3 voters are left without one of them"),
+        (
+            (3001, 3002),
+            [1, 2, 3],
+            [],
+            "  Controllers  controllers 3001, 3002: without one voter, 1 of 2 is left, and 2 are needed",
+        ),
+    ],
+)
+def test_a_rolling_restart_keeps_the_majority_of_the_controllers(ask, tmp_path, voters, order, never, says):
+    (tmp_path / "topics.txt").write_text(IN_ORDER, encoding="utf-8")
+    value = ",".join(f"{voter}@c{voter}:1" for voter in voters)
+    (tmp_path / VOTERS).write_text(f"controller.quorum.voters={value}\n", encoding="utf-8")
+    code, out, _ = ask(VOTERS, "--roll", "--details")
+    assert [line for line in out.splitlines() if line.startswith(says)]
+    answer = json.loads(ask(VOTERS, "--roll", "--json")[1])
+    assert (answer["order"], answer["never"], sorted(map(int, answer["not_now"]))) == (order, never, never)
+    assert code == (VIOLATED if never else SAFE)
+
+
+def test_a_voter_may_not_restart_while_another_lags(ask, tmp_path):
+    (tmp_path / "topics.txt").write_text(IN_ORDER, encoding="utf-8")
+    quorum = COLUMNS + LEADER + UP + NEVER
+    (tmp_path / "q.txt").write_text(quorum.replace("300", ""), encoding="utf-8")
+    code, out, _ = ask("q.txt", "--roll")
+    doubt = "voter 3 has never fetched from the active controller (q.txt:4)"
+    waits = f"without one voter, 2 of 3 are left, and it is not sure that 2 are up: {doubt}"
+    assert (code, out.splitlines()[:2]) == (VIOLATED, ["2 of 3 brokers may not restart now", "  Order        3"])
+    assert f"  Not now      broker 1: {waits}" in out.splitlines()
+
+
 def test_a_rolling_restart_with_a_partition_without_a_leader(ask, tmp_path):
     """Only broker 3 may lead, and is down: no broker has to wait, but the cluster is not fit for a rolling restart."""
     line = "\tTopic: t\tPartition: 0\tLeader: none\tReplicas: 1,2,3\tIsr: 3\tElr: \tLastKnownElr: \n"
