@@ -122,11 +122,15 @@ def events_of(options: ClusterOptions, nodes: Nodes) -> list[NamedEvent]:
     events, gone = list[NamedEvent](), NOBODY
     for option, kind, text in typed:
         for step in re.split(r"\s+then(?:\s+|$)", text.strip()):
+            if not text.strip():
+                raise UsageError(f"{option}: an empty text names no brokers; write {_EXAMPLE}")
             if not step:
                 raise UsageError(f"{option} {text}: nothing is lost after then; write {_EXAMPLE}")
             targets = [target.strip() for target in re.split(r",|\s+and\s+", step)]
             named = [_nodes(f"{option} {text}", target, nodes) for target in targets]
             events.append(_named_event(named, kind, nodes, gone))
+            if events[-1].event.brokers <= gone:
+                raise UsageError(f"{option} {text}: {events[-1].says}: lost already; name each broker once")
             gone |= events[-1].event.brokers
     if len(events) > 1 and options.lose_power:
         raise UsageError("--lose-power: only one loss of power can be asked about; join its brokers with commas")

@@ -776,6 +776,18 @@ def test_the_answer_is_for_the_replicas_of_each_partition_as_it_is_now(ask, tmp_
             " broker:5",
         ),
         (
+            ["--lose", " "],
+            "--lose: an empty text names no brokers; write broker:3, rack:az1, broker:3,4 or rack:az1 then broker:5",
+        ),
+        (
+            ["--lose", "broker:1 then broker:1"],
+            "--lose broker:1 then broker:1: broker 1: lost already; name each broker once",
+        ),
+        (
+            ["--lose", "rack:az1", "--lose", "broker:1"],
+            "--lose broker:1: broker 1: lost already; name each broker once",
+        ),
+        (
             ["--lose", "controller:1"],
             "--lose controller:1: 1 is not known as a controller that votes; no file names them; add the output of"
             " kafka-metadata-quorum describe --status",
