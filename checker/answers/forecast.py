@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any
 
-from isrcheck.checker.answers.report import subject
+from isrcheck.checker.answers.report import ANY_REPLICA, BY_HAND, keep_down, subject, who_can_lead
 from isrcheck.checker.answers.what_if import (
     NOBODY,
     Brokers,
@@ -31,7 +31,7 @@ from isrcheck.checker.answers.what_if import (
 from isrcheck.checker.cluster.cluster import Cluster, Reading
 from isrcheck.checker.cluster.contents import COORDINATORS, FOR_ONE_KIND, MOST_LISTED, Partition, listed
 from isrcheck.checker.cluster.property_files import printable, quoted
-from isrcheck.checker.cluster.voters import Doubts, placement_advice
+from isrcheck.checker.cluster.voters import Doubts, is_majority, placement_advice
 from isrcheck.checker.command.options import ClusterOptions
 from isrcheck.checker.results.run import CommandResult
 from isrcheck.checker.results.terminal import counted, grouped, table
@@ -122,11 +122,15 @@ def events_of(options: ClusterOptions, nodes: Nodes) -> list[NamedEvent]:
     events, gone = list[NamedEvent](), NOBODY
     for option, kind, text in typed:
         for step in re.split(r"\s+then(?:\s+|$)", text.strip()):
+            if not text.strip():
+                raise UsageError(f"{option}: an empty text names no brokers; write {_EXAMPLE}")
             if not step:
                 raise UsageError(f"{option} {text}: nothing is lost after then; write {_EXAMPLE}")
             targets = [target.strip() for target in re.split(r",|\s+and\s+", step)]
             named = [_nodes(f"{option} {text}", target, nodes) for target in targets]
             events.append(_named_event(named, kind, nodes, gone))
+            if events[-1].event.brokers <= gone:
+                raise UsageError(f"{option} {text}: {events[-1].says}: lost already; name each broker once")
             gone |= events[-1].event.brokers
     if len(events) > 1 and options.lose_power:
         raise UsageError("--lose-power: only one loss of power can be asked about; join its brokers with commas")
@@ -350,8 +354,14 @@ def _why(forecast: Forecast) -> str:
             reasons.append(f"{strangers} keep the last known leader from being elected, except by hand")
     if after.leader is None:
         majority = "the controllers have a majority and " if after.recorded is not None else ""
-        waits = f"until {majority}{_some_of(after.awaited)} up" if after.awaited else ""
-        reasons.append(" ".join(filter(None, ["no leader", waits])))
+        waits, others = "", frozenset(after.replicas) - after.awaited - after.gone
+        is_unclean = forecast.rules.unclean_election
+        if after.awaited:
+            waits = f" until {majority}{_some_of(after.awaited)} up"
+            waits += f"; {keep_down(others)}" if others and is_unclean else ""
+        elif others and before.leader is None and not before.awaited:
+            waits = f" until {majority}{ANY_REPLICA if is_unclean else BY_HAND}"
+        reasons.append(f"no leader{waits}")
     elif Effect.NO_WRITES in forecast.effects:
         minimum, joiners = forecast.rules.min_insync_replicas, after.joiners
         if after.unremoved and len(after.isr) >= minimum:
@@ -610,9 +620,16 @@ def _roll(reading: Reading, *, details: bool) -> CommandResult:
     """Answer in which order the brokers may restart, and which may not restart now."""
     every = list(_with_rules(reading.clusters))
     standings = [(standing_of(partition), rules) for partition, rules in every]
-    restart = rolling_restart(standings, lambda broker: (reading.racks.get(broker, ""), broker))
-    obstacles = {broker: [every[place] for place in places] for broker, places in restart.not_now.items()}
+    nodes = nodes_of(reading, (partition for partition, _ in every))
+    barred = frozenset(voter for voter in nodes.voters if not nodes.has_majority(frozenset({voter})))
+    restart = rolling_restart(standings, lambda broker: (reading.racks.get(broker, ""), broker), barred)
+    obstacles = {
+        broker: [every[place] for place in restart.not_now.get(broker, ())]
+        for broker in sorted(restart.not_now.keys() | (barred & nodes.brokers))
+    }
     never = {broker for broker, found in obstacles.items() if any(_needs_all(*one) for one in found)}
+    # Without any doubt about the others, only further voters help.
+    never |= {broker for broker in barred & nodes.brokers if nodes.majority(frozenset({broker})) is False}
     leaderless = [partition.name for partition, _ in every if partition.leader is None]
     brokers = counted(len({*restart.order, *obstacles}), "broker")
     headline = f"All {brokers} may restart, one at a time"
@@ -624,31 +641,56 @@ def _roll(reading: Reading, *, details: bool) -> CommandResult:
     rows.append(("", "each restarts once all replicas of the one before it are in sync again"))
     for broker, found in obstacles.items():
         worst_first = sorted(found, key=lambda one: not _needs_all(*one))
-        reasons = [_obstacle(*one) for one in (worst_first if details else worst_first[:1])]
+        reasons = [_of_voter(nodes)] if broker in barred else []
+        reasons += [_obstacle(*one) for one in (worst_first if details else worst_first[: 1 - len(reasons)])]
         label = "Never" if broker in never else "Not now"
         rows += [(label, f"broker {broker}: {reasons[0]}"), *(("", reason) for reason in reasons[1:])]
-        if len(found) > len(reasons):
-            rows.append(("", f"and {counted(len(found) - len(reasons), 'more partition')} (--details shows all)"))
+        if more := len(found) + (broker in barred) - len(reasons):
+            rows.append(("", f"and {counted(more, 'more partition')} (--details shows all)"))
     if leaderless:
-        rows.append(("Beware", f"no leader: {listed(leaderless)}; first bring up a broker that may lead"))
-    if ephemeral := nodes_of(reading, (partition for partition, _ in every)).ephemeral:
-        says = f"{_come_back_empty(ephemeral)}, and must copy all their replicas before the next one restarts"
+        for partition, rules in [one for one in every if one[0].leader is None][:MOST_LISTED]:
+            until = who_can_lead([partition], uncleanly=rules.unclean_election)
+            rows.append(("Beware", f"{printable(partition.name)} has no leader until {until}"))
+        if len(leaderless) > MOST_LISTED:
+            rows.append(("", f"and {len(leaderless) - MOST_LISTED:,} more partitions without a leader"))
+    if barred - nodes.brokers:
+        rows.append(("Controllers", f"{_named(barred - nodes.brokers, 'controller')}: {_of_voter(nodes)}"))
+    elif nodes.voters:
+        left = f"{len(nodes.voters) - 1} of {len(nodes.voters)} voters are left without one of them: a majority"
+        rows.append(("Controllers", f"one at a time, too: {left}"))
+    if nodes.ephemeral:
+        says = f"{_come_back_empty(nodes.ephemeral)}, and must copy all their replicas before the next one restarts"
         rows.append(("Beware", says))
     if not all(rules.acks_all for _, rules in every):
         rows.append(("Beware", "without acks=all, records can be lost when a broker hands over its leadership"))
 
+    rows.append(("Assumed", _assumed_of_controllers(reading)))
+
     def content() -> dict[str, Any]:
+        of_files = _of_files(reading)
+        of_files["assumed"].append(_assumed_of_controllers(reading))
         return {
             "headline": headline,
             "order": list(restart.order),
             "not_now": {str(broker): [partition.name for partition, _ in found] for broker, found in obstacles.items()},
             "never": sorted(never),
             "leaderless": leaderless,
-            **_of_files(reading),
+            **of_files,
         }
 
     lines = [headline, *table([*rows, *_rows(reading)], "  ")]
     return CommandResult("\n".join(lines), content, VIOLATED if obstacles or leaderless else SAFE)
+
+
+def _of_voter(nodes: Nodes) -> str:
+    """Return why a voter may not restart: without it, no majority is sure."""
+    count, doubts = len(nodes.voters), "; ".join(nodes.doubts.lines())
+    if count == 1:
+        return f"the only voter: until it is back, {_NOTHING_CHANGES}; add voters"
+    left = f"without one voter, {count - 1} of {count} {'is' if count == 2 else 'are'} left"
+    if doubts and is_majority(count - 1, count):
+        return f"{left}, and it is not sure that {count // 2 + 1} are up: {doubts}"
+    return f"{left}, and {count // 2 + 1} are needed: add voters"
 
 
 def _needs_all(partition: Partition, rules: Rules) -> bool:

@@ -47,6 +47,8 @@ class Now:
     without_leader: tuple[Partition, ...] = ()
     below_min_isr: tuple[Partition, ...] = ()
     under_replicated: tuple[Partition, ...] = ()
+    uncleanly: bool = False
+    """Whether a partition without a leader allows unclean elections."""
     of_controllers: tuple[str, ...] = ()
     """What shows that no controller is active, or that a controller that votes need not be up."""
 
@@ -55,7 +57,7 @@ class Now:
         for each trouble of controllers."""
         yield from self.of_controllers
         if self.without_leader:
-            until = _who_can_lead(self.without_leader)
+            until = who_can_lead(self.without_leader, uncleanly=self.uncleanly)
             yield f"{_have(self.without_leader, 'no leader')}: nothing can be written or read until {until}"
         if self.below_min_isr:
             partitions = _have(self.below_min_isr, "an ISR below min.insync.replicas")
@@ -68,18 +70,19 @@ class Now:
 def now_of(clusters: Iterable[Cluster], of_controllers: Iterable[str] = ()) -> Now:
     """Sort the partitions of these clusters into groups by what is wrong with each partition now. `of_controllers` says
     what is wrong with the controllers."""
-    groups = {each: list[Partition]() for each in GROUPS}
+    groups, uncleanly = {each: list[Partition]() for each in GROUPS}, False
     for cluster in clusters:
         least = cluster.min_insync_replicas.value
         for partition in cluster.partitions:
             if partition.leader is None:
                 groups["without_leader"].append(partition)
+                uncleanly = uncleanly or cluster.unclean_election.value
             elif len(partition.isr) < min(least, len(partition.replicas)):
                 groups["below_min_isr"].append(partition)
             elif not {*partition.target} <= {*partition.isr}:
                 groups["under_replicated"].append(partition)
     in_order = {name: tuple(sorted(group, key=attrgetter("topic", "number"))) for name, group in groups.items()}
-    return Now(**in_order, of_controllers=tuple(of_controllers))
+    return Now(**in_order, uncleanly=uncleanly, of_controllers=tuple(of_controllers))
 
 
 def _have(partitions: Sequence[Partition], state: str) -> str:
@@ -89,23 +92,44 @@ def _have(partitions: Sequence[Partition], state: str) -> str:
     return f"{counted(len(partitions), 'partition')} have {state} ({names})"
 
 
-def _who_can_lead(partitions: Sequence[Partition]) -> str:
-    """Return what has to happen before partitions get a leader again; for several partitions, in general words."""
+def who_can_lead(partitions: Sequence[Partition], *, uncleanly: bool) -> str:
+    """Return what has to happen before partitions get a leader again; for several partitions, in general words.
+    `uncleanly` says that Kafka elects a replica outside ISR and ELR if no other is up."""
     if len(partitions) > 1:
-        if all(partition.isr or partition.elr for partition in partitions):
-            return "a broker of their ISR or ELR is up"
-        return "a broker of their ISR or ELR or, if both are empty, their last known leader is up"
+        until = "a broker of their ISR or ELR is up"
+        if not all(partition.isr or partition.elr for partition in partitions):
+            until = "a broker of their ISR or ELR or, if both are empty, their last known leader is up"
+        return f"{until}; {keep_down()}" if uncleanly else until
     (partition,) = partitions
+    last_known = () if partition.strangers else partition.last_known_elr
+    may_lead = partition.isr or partition.elr or last_known
+    if not may_lead and uncleanly:
+        return ANY_REPLICA
+    others = [replica for replica in partition.replicas if replica not in may_lead]
+    beware = f"; {keep_down(others)}" if others and uncleanly else ""
     if partition.isr:
-        return f"a broker of its ISR ({_ids(partition.isr)}) is up"
+        return f"a broker of its ISR ({_ids(partition.isr)}) is up{beware}"
     if partition.elr:
-        return f"a broker of its ELR ({_ids(partition.elr)}) is up"
+        return f"a broker of its ELR ({_ids(partition.elr)}) is up{beware}"
     if partition.strangers:
         strangers = f"brokers that are no replicas ({_ids(partition.strangers)})"
-        return f"an unclean election is made by hand (kafka-leader-election), as its ELR names only {strangers}"
-    if partition.last_known_elr:
-        return f"its last known leader ({_ids(partition.last_known_elr)}) is up, or an unclean election is allowed"
+        return f"{BY_HAND}, as its ELR names only {strangers}"
+    if last_known:
+        return f"its last known leader ({_ids(last_known)}) is up{beware or ', or an unclean election is allowed'}"
     return "an unclean election is allowed, as no broker is in its ISR or ELR"
+
+
+BY_HAND = "an unclean election is made by hand (kafka-leader-election)"
+ANY_REPLICA = "a replica is up, which is elected although it can lack records (unclean.leader.election.enable=true)"
+
+
+def keep_down(brokers: Iterable[int] = ()) -> str:
+    """Return a warning that these brokers, or any replicas that may not lead, can be elected uncleanly."""
+    ids = sorted(brokers)
+    who = f"broker{'s' * (len(ids) > 1)} {_ids(ids)}" if ids else "the other replicas"
+    one, them = ("it", "it") if len(ids) == 1 else ("one of them", "them")
+    can = f"{who} can be elected as soon as {one} is up, and lack records: keep {them} down"
+    return f"with unclean.leader.election.enable=true, {can}"
 
 
 def _ids(brokers: Iterable[int]) -> str:

@@ -311,9 +311,10 @@ class RollingRestart:
 
 
 def rolling_restart(
-    standings: Sequence[tuple[Standing, Rules]], key: Callable[[int], tuple[str, int]]
+    standings: Sequence[tuple[Standing, Rules]], key: Callable[[int], tuple[str, int]], barred: Brokers = NOBODY
 ) -> RollingRestart:
-    """Return in which order the brokers of these partitions may restart.
+    """Return in which order the brokers of these partitions may restart, except those that are `barred`: without them
+    the controllers have no majority.
 
     A broker may restart if every partition with this broker in its ISR keeps min.insync.replicas members, and at least
     one, without the broker. It is assumed that the broker is in sync again, in all its partitions, before the next one
@@ -332,7 +333,7 @@ def rolling_restart(
         return all(broker in isrs[place] or not isrs[place] for place in places[broker])
 
     not_now = {broker: found for broker in sorted(places) if (found := obstacles(broker))}
-    left = sorted(places, key=lambda broker: (is_in_sync(broker), key(broker)))
+    left = sorted(places.keys() - barred, key=lambda broker: (is_in_sync(broker), key(broker)))
     order: list[int] = []
     while (free := next((broker for broker in left if not obstacles(broker)), None)) is not None:
         order.append(free)

@@ -27,7 +27,7 @@ class Doubts:
     unnamed: str = ""
     """What is wrong with one of the voters, if it is not shown which; empty if nothing is."""
     no_leader: str = ""
-    """The place that shows that no controller is active; empty if there is none."""
+    """The place that shows that no controller is active; otherwise empty."""
 
     def lines(self) -> Iterator[str]:
         """Yield each doubt as a text."""

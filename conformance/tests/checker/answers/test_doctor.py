@@ -724,6 +724,28 @@ def test_of_equally_bad_cases_the_one_with_most_defects_comes_first(ask, fake):
     assert [line.split()[-1] for line in text.splitlines()[5:7]] == ["few", "many"]
 
 
+def test_brokers_that_would_be_elected_uncleanly_are_to_be_kept_down(ask):
+    topics = describe("a", 1, leader="none", isr="2", configs="unclean.leader.election.enable=true")
+    others = "the other replicas can be elected as soon as one of them is up, and lack records: keep them down"
+    of_two = topics + describe("b", 1, leader="none", isr="2")
+    text = ask("--describe topics --kafka-version 3.9", topics=of_two)[1]
+    assert f"ISR or ELR is up; with unclean.leader.election.enable=true, {others}" in text
+    text = ask("--describe topics --kafka-version 3.9", topics=topics)[1]
+    one = (
+        "(2) is up; with unclean.leader.election.enable=true, brokers 1, 3 can be elected as soon as one of them is up"
+    )
+    assert one in text
+
+
+def test_what_shows_that_no_controller_is_active_is_said_first(ask, ask_json):
+    quorum = "ClusterId: c\nLeaderId: -1\nMaxFollowerLag: 9\nMaxFollowerLagTimeMs: 90000\nCurrentVoters: [1,2,3]\n"
+    doubts = ["no controller is active (q:2)", "one of the voters lags by 90 s (q:4)"]
+    files = {"topics": describe("a", 1), "q": quorum}
+    lines = ask("--describe topics --describe q --kafka-version 3.9", **files)[1].splitlines()
+    assert [line.split("Now")[1].strip() for line in lines if line.startswith("  Now ")] == doubts
+    assert ask_json("--describe topics --describe q --kafka-version 3.9")[1]["now"]["of_controllers"] == doubts
+
+
 def test_what_partitions_cannot_do_now_is_said_first(ask, ask_json):
     topics = (
         describe("a", 1, leader="none", isr="2")
@@ -738,7 +760,7 @@ def test_what_partitions_cannot_do_now_is_said_first(ask, ask_json):
     ]
     _, content = ask_json("--describe topics --kafka-version 3.9")
     now = {"without_leader": ["a-0"], "below_min_isr": ["b-0", "b-1"], "under_replicated": ["c-0"]}
-    assert content["now"] == now
+    assert content["now"] == now | {"of_controllers": []}
     _, alone, _ = ask("--describe topics --kafka-version 3.9 --topic-name a")
     assert [f"  Now: {line}" for line in labelled(alone)["Now"]] == text.splitlines()[2:3]
 
