@@ -311,6 +311,18 @@ def test_watching_until_ctrl_c() -> None:
 
 
 @pytest.mark.sampled
+def test_watching_ends_when_its_reader_has_gone() -> None:
+    """As in `isrcheck doctor ... --watch 1 | head -1`; the exit code is that of the last reading."""
+    with served(StubCluster()) as cluster, watching(cluster, "--watch", "0.01") as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert "; 0 partitions at risk now" in process.stdout.readline()
+        process.stdout.close()
+        assert process.wait(timeout=20) == VIOLATED
+        assert process.stderr.read() == ""
+
+
+@pytest.mark.sampled
 def test_watching_as_json() -> None:
     with (
         served(StubCluster(topics={"t": [Part(isr=(1, 2))]})) as cluster,
