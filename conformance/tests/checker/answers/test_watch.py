@@ -192,6 +192,21 @@ def test_a_wrong_password_is_refused_without_being_shown(
         assert check(words) == VIOLATED
 
 
+def test_settings_without_effect_in_the_client_s_file_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "client.properties"
+    file.write_text("bootstrap.servers=other:9092\nacks=1\nsecurity.protocol=PLAINTEXT\n", encoding="utf-8")
+    with served(StubCluster()) as cluster:
+        check(["doctor", "--bootstrap-server", cluster.address, "--command-config", str(file)])
+    told = capsys.readouterr().out
+    assert (
+        f"{file}: only security.protocol, ssl.* and sasl.* count in the file of --command-config, so bootstrap.servers,"
+        " acks have no effect; give the settings of a producer in another file\n"
+    ) in told
+    assert "min.insync.replicas=2, acks=all\n" in told
+
+
 UNREAD = "the settings of topic orders and of brokers could not be read; add files that have them"
 
 
