@@ -209,7 +209,7 @@ def _asked(live: LiveRequest, topics: tuple[str, ...]) -> Contents:
     snapshot = read_cluster(Request(live.addresses, security, topics, live.timeout))
     if live.save is not None:
         save(snapshot, live.save)
-    contents = Contents()
+    contents = Contents(remarks=[security.unused] if security.unused else [])
     add_snapshot(snapshot, contents)
     return contents
 

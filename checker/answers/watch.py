@@ -2,7 +2,8 @@
 
 Each reading gives a line with the answer, and a line for each topic with partitions at risk. With --metrics-port, the
 newest reading is also served in Prometheus' text format. A reading that fails gives a line, too: the metrics then say
-that nothing is known, and the next reading follows. The command ends only if the first reading fails.
+that nothing is known, and the next reading follows. The command also ends if the first reading fails, or if nobody
+reads its output any longer.
 """
 
 from __future__ import annotations
@@ -183,8 +184,8 @@ def watch(
     read: Callable[[], Reading],
     answers_of: Callable[[Reading], Sequence[Answer]],
 ) -> NoReturn:
-    """Read the cluster again and again until Ctrl-C, and print each result; then end the command (SystemExit). Raises
-    UsageError or UndecidedError if the first reading fails."""
+    """Read the cluster again and again until Ctrl-C, or until the reader of the output has gone, and print each result;
+    then end the command (SystemExit). Raises UsageError or UndecidedError if the first reading fails."""
     assert request.every is not None
     count, pause = 0, threading.Event()
     newest: Watched | None = None
@@ -206,7 +207,8 @@ def watch(
                 if metrics is not None:
                     metrics.text = newest.metrics()
                 as_text = [escaped(line) for line in newest.lines()]
-                print_lines([json.dumps(newest.as_object())] if options.output.as_json else as_text)
+                if not print_lines([json.dumps(newest.as_object())] if options.output.as_json else as_text):
+                    raise SystemExit(newest.code)
                 pause.wait(max(request.every - (time.monotonic() - began), 0))
         except KeyboardInterrupt:
             print(f"check: interrupted after {counted(count, 'reading')}", file=sys.stderr)

@@ -44,9 +44,9 @@ from isrcheck.checker.cluster.spring import SPRING, spring_sections
 
 def text_sections(role: Role | None, path: Path, text: str) -> list[Section]:
     """Read the text of a property file. Raises PropertiesError, also for keys of no known library."""
+    properties = properties_of(path, text)
     # Spring separates the documents of a file by such a comment.
     breaks = [number for number, line in enumerate(LINE_END.split(text), 1) if re.match(r"[#!]---\s*$", line)]
-    properties = properties_of(path, text)
     ends = [0, *breaks, len(text) + 1]
     documents = [[line for line in properties if begin < line.line <= end] for begin, end in pairwise(ends)]
     return client_sections(role, str(path), documents)

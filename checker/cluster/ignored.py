@@ -196,10 +196,15 @@ def _why_unknown(given: GivenSetting, versions: Versions) -> str:
 
 
 @cache
+def _names() -> Sequence[str]:
+    return sorted({name for role in Role for name in keys_of(role)})
+
+
+@cache
 def _meant(key: str) -> str:
     """Return the Kafka key that a misspelt key probably means; empty if no key is similar, or if the key is correct.
     Typing errors, capitals, other separators, and a prefix of a client (producer., consumer.) are recognised."""
-    names = sorted({name for role in Role for name in keys_of(role)})
+    names = _names()
     if key in names:
         return ""
     plain = re.sub(r"[_-]", ".", key.lower())

@@ -27,7 +27,9 @@ from isrcheck.models.messages import UsageError
 LINE_END = re.compile(r"\r\n|\r|\n")
 WHITE_SPACE = " \t\f"
 
-KEY_AND_VALUE = re.compile(r"(?P<key>(?:[^\\=: \t\f]|\\.)*)[ \t\f]*(?:[=:][ \t\f]*)?(?P<value>.*)", re.DOTALL)
+KEY_AND_VALUE = re.compile(
+    r"(?P<key>[^\\=: \t\f]*(?:\\.[^\\=: \t\f]*)*)[ \t\f]*(?:[=:][ \t\f]*)?(?P<value>.*)", re.DOTALL
+)
 ESCAPE = re.compile(r"\\(u[0-9A-Fa-f]{4}|.)", re.DOTALL)
 NAMED_ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 
@@ -54,15 +56,31 @@ class Property:
         return f"{self.path}:{self.line}" if self.line else str(self.path)
 
 
+MOST_CHARACTERS, MOST_PROPERTIES = 2**21, 10_000
+"""The longest text, and the most settings, of a property file: a broker has about 300 settings, and a text of
+certificates in PEM some 100,000 characters."""
+
+_NO_FILE_OF_KAFKA = (
+    "is {}, longer than any property file of Kafka, and in no other format that isrcheck knows; give a file that"
+    " docs/your_cluster.md lists"
+)
+
+
 def read_properties(path: Path) -> list[Property]:
     """Return the properties of a file, in file order. Raises PropertiesError for a file that Kafka could not read."""
     return properties_of(path, read_text(path))
 
 
 def properties_of(path: Path, text: str) -> list[Property]:
-    """Return the properties of a text. Raises PropertiesError for a text that Kafka could not read."""
-    properties = []
+    """Return the properties of a text. Raises PropertiesError for a text that Kafka could not read, or that is longer
+    than any property file."""
+    if len(text) > MOST_CHARACTERS:
+        raise PropertiesError(f"{path}: {_NO_FILE_OF_KAFKA.format(f'a text of more than {MOST_CHARACTERS >> 20} MiB')}")
+    properties: list[Property] = []
     for line, logical_line in _logical_lines(text):
+        if len(properties) == MOST_PROPERTIES:
+            what = f"a file of more than {MOST_PROPERTIES:,} settings"
+            raise PropertiesError(f"{path}:{line}: {_NO_FILE_OF_KAFKA.format(what)}")
         parts = KEY_AND_VALUE.fullmatch(logical_line)
         assert parts is not None, "the pattern matches every line that is not continued"
         key, value = (_without_escapes(parts[name], path, line) for name in ("key", "value"))

@@ -442,6 +442,13 @@ OLDEST_LISTED_RELEASE, NEWEST_LISTED_RELEASE = "0.10.0", "3.9"
 _FIRST_RELEASE = _read_new_keys()
 _FIRST_RELEASE[Role.BROKER] |= FEATURES
 
+_BROKERS_ALONE = frozenset({Role.BROKER})
+_ROLES = {
+    key: frozenset(role for role, keys in _FIRST_RELEASE.items() if key in keys)
+    for key in frozenset[str]().union(*_FIRST_RELEASE.values())
+}
+"""The roles that have each key: files are recognised by the roles of all their keys."""
+
 _OF_ONE_MEMBER = """
         advertised.host.name advertised.listeners advertised.port broker.id broker.rack client.id client.rack
         consumer.id group.id host.name listeners log.dir log.dirs metadata.log.dir node.id port process.roles
@@ -465,7 +472,7 @@ def first_release(role: Role, key: str) -> str | None:
 
 def roles_that_know(key: str) -> frozenset[Role]:
     """Return the roles that have this key in some release."""
-    return frozenset(role for role in Role if first_release(role, key))
+    return _BROKERS_ALONE if key.startswith("listener.name.") else _ROLES.get(key, frozenset())
 
 
 def knows(version: Version, role: Role, key: str) -> bool:

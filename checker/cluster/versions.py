@@ -27,6 +27,7 @@ from isrcheck.checker.cluster.releases import (
     version_of_metadata,
 )
 from isrcheck.checker.cluster.settings import GivenSetting, Setting, Settings
+from isrcheck.commands.exit_codes import UndecidedError
 
 KAFKA_VERSION, METADATA_VERSION_GIVEN = "--kafka-version", "--metadata-version"
 LAST_BEFORE_ELR = "3.7"
@@ -85,6 +86,8 @@ class Evidence:
     needs_zookeeper_since: str | None = None
     """The release since which only brokers with ZooKeeper answer in this way."""
     tool: str = "kafka-topics"
+    fits_none: bool = False
+    """Whether no release of Kafka gives this output: `since` is newer than `until`."""
 
 
 @dataclass(frozen=True)
@@ -134,7 +137,8 @@ def read_versions(
     named: Setting[Version] | None = None,
 ) -> Versions:
     """Determine the versions and the mode of a cluster; `named` is the release that a file names (the version of a
-    Strimzi resource). Raises PropertiesError if two sources contradict each other."""
+    Strimzi resource). Raises PropertiesError if two sources contradict each other, and UndecidedError if the release is
+    not given and no release of Kafka answers as the brokers do."""
     option = _option(KAFKA_VERSION, kafka_version, version_of_binaries) or named
     metadata = _metadata(settings, metadata_version)
     inter_broker = of_file.in_effect if (of_file := settings.get(*INTER_BROKER_PROTOCOL)) else None
@@ -152,10 +156,13 @@ def read_versions(
     agreed = metadata or inter_broker_counts
     is_mode_shown = shown is not None or any(output.mode is Mode.ZOOKEEPER for output in evidence)
     shown = shown or _zookeeper_shown(settings, option, agreed, evidence)
-    binaries = option or _assumed(settings, shown, inter_broker, evidence)
-    if option is None and agreed is not None:
+    if option is not None:
+        binaries = option
+    elif agreed is not None:
         implied = Setting(version_of_binaries(agreed.value.release_name), agreed.source)
         binaries = _raised(implied, _shown_by_outputs(evidence))
+    else:
+        binaries = _assumed(settings, shown, inter_broker, evidence)
     mode = shown or _usual_mode(binaries.value, inter_broker_counts, evidence)
     _refuse_wrong_release(binaries, mode, evidence)
     migration = _migration(settings, binaries)
@@ -359,7 +366,11 @@ def _assumed(
     inter_broker: Setting[Version] | None,
     evidence: Sequence[Evidence],
 ) -> Setting[Version]:
-    """Return the newest release that fits the files and outputs; brokers may be newer than the tool of an output."""
+    """Return the newest release that fits the files and outputs; brokers may be newer than the tool of an output.
+    Raises UndecidedError if no release fits an output."""
+    if strange := next((output for output in evidence if output.fits_none), None):
+        says = f"{strange.tool} that {strange.shown}{strange.lacks}"
+        raise UndecidedError(f"the release is unknown: no release of Kafka has a {says}; give {KAFKA_VERSION}")
     is_kraft = mode is not None and mode.value is Mode.KRAFT
     newest, why = version_of_binaries(NEWEST_RELEASE), "the newest release"
     if mode and mode.value is Mode.ZOOKEEPER:

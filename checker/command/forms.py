@@ -167,6 +167,11 @@ def _refuse_for_doctor(options: Options) -> None:
             cure = f"; did you mean {close}?" if close is not None else "; see isrcheck doctor --help"
             raise UsageError(f"{name} is no option of doctor{cure}")
     live = live_request_of(options)
+    if live is not None or options.cluster.describe:
+        for role, file in options.cluster.files:
+            if role == "topic" and not file.exists():
+                name = escaped(str(file))
+                raise UsageError(f"--topic {name}: no such file; to select a topic, use --topic-name {name}")
     if live is None and options.model.target is None and not options.cluster.files and not options.cluster.describe:
         raise UsageError("doctor needs a file, as in: isrcheck doctor server.properties topics.txt")
     alerts: Path | None = options.own["alerts"]

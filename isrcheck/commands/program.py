@@ -118,13 +118,15 @@ def give_up_stdout() -> None:
     os.close(sink)
 
 
-def print_lines(lines: list[str]) -> None:
+def print_lines(lines: list[str]) -> bool:
     """Print lines on stdout; their characters must be safe to print. If the reader has closed the output, discard the
-    rest and keep the exit code. Raises UsageError if the output cannot be written."""
+    rest, keep the exit code, and return False. Raises UsageError if the output cannot be written."""
     try:
         print("".join(f"{line}\n" for line in lines), end="", flush=True)
+        return True
     except BrokenPipeError:
         give_up_stdout()
+        return False
     except OSError as error:
         from isrcheck.models.messages import UsageError
 

@@ -24,7 +24,7 @@ OUT_OF_DATE = "Nothing was done: in another tab, the walk has gone on since that
 class WalkSite:
     """Answers requests about a walk; calls `tell` with one line of text for each saved trace."""
 
-    def __init__(self, walk: Walk, out: Path, tell: Callable[[str], None]) -> None:
+    def __init__(self, walk: Walk, out: Path, tell: Callable[[str], object]) -> None:
         self.walk = walk
         self.saved: list[Path] = []
         self._out = out

@@ -27,6 +27,9 @@ MOST_REPEATED = 100_000
 MOST_NESTED = 100
 """The most values within each other."""
 
+MOST_MEMBERS = 100_000
+"""The most values of a list, or names of a mapping: a file lists the topics of a cluster, usually fewer than 10,000."""
+
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """The parser in C, if PyYAML has it: it is ten times as fast."""
 
@@ -110,9 +113,20 @@ class _Reading:
             if anchor:
                 self.anchors[anchor] = tree
             if self.open:
-                self.open[-1].items.append(tree)
+                self._add(tree, line)
             else:
                 yield tree
+
+    def _add(self, tree: Tree, line: int) -> None:
+        """Add a value to the innermost list or mapping."""
+        around = self.open[-1]
+        around.items.append(tree)
+        if len(around.items) > MOST_MEMBERS * (1 if around.is_list else 2):
+            kind = "list" if around.is_list else "mapping"
+            raise PropertiesError(
+                f"{self.path}:{line}: a {kind} of more than {MOST_MEMBERS:,} values, which no description of Kafka has;"
+                " give a file that docs/your_cluster.md lists"
+            )
 
     def _scalar(self, event: yaml.ScalarEvent, line: int) -> Tree:
         value: str | None = event.value

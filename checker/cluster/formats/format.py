@@ -16,7 +16,10 @@ from isrcheck.checker.cluster.releases import Role
 MOST_LINES_OF_A_HEAD = 200
 """The number of lines that decide what a file is: a file may have a million lines."""
 
-_LINE = re.compile(r"[^\r\n]*\S[^\r\n]*")
+MOST_CHARACTERS_OF_A_LINE = 2**16
+"""The number of characters of a line that count for what a file is: a text may have a single line."""
+
+_LINE = re.compile(r"[^\r\n]+")
 
 
 @dataclass(frozen=True)
@@ -33,9 +36,11 @@ class Part:
 
     @cached_property
     def head(self) -> tuple[str, ...]:
-        """The first lines of the text, without those that are blank or begin with # (a comment)."""
-        lines = (line.group() for line in _LINE.finditer(self.text))
-        return tuple(islice((line for line in lines if not line.lstrip().startswith("#")), MOST_LINES_OF_A_HEAD))
+        """The first lines of the text, without those that are blank or begin with # (a comment). Of a long line, it has
+        the beginning."""
+        ends = (line.span() for line in _LINE.finditer(self.text))
+        lines = (self.text[begin : min(end, begin + MOST_CHARACTERS_OF_A_LINE)] for begin, end in ends)
+        return tuple(islice((line for line in lines if line.strip() and line.lstrip()[0] != "#"), MOST_LINES_OF_A_HEAD))
 
     @property
     def first(self) -> str:

@@ -231,7 +231,8 @@ class Connection:
         return bytes(data)
 
     def _late(self, api: Api) -> NoAnswerError:
-        check = "check the port, or " if api is Api.API_VERSIONS else ""  # a port of another protocol may say nothing
+        # A port of another protocol may say nothing: a server of HTTP waits for the end of a line.
+        check = "check the port (does it speak HTTP?), or " if api is Api.API_VERSIONS else ""
         return NoAnswerError(
             f"{self.address}: no answer to {api.title} within {self.timeout:g} s; {check}give a longer --timeout"
         )

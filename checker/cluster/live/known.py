@@ -9,17 +9,28 @@ from isrcheck.checker.cluster.contents import Contents, Partition, listed
 from isrcheck.checker.cluster.live.snapshot import BrokerRead, SettingRead, Snapshot
 from isrcheck.checker.cluster.property_files import Layer, PropertiesError, Property, printable
 from isrcheck.checker.cluster.racks import merged
-from isrcheck.checker.cluster.releases import FEATURES, metadata_version_of
+from isrcheck.checker.cluster.releases import FEATURES, metadata_version_of, releases, version_of_binaries
 from isrcheck.checker.cluster.settings import affects_the_answer
-from isrcheck.checker.cluster.versions import Evidence, Mode
+from isrcheck.checker.cluster.versions import FIRST_WITHOUT_ZOOKEEPER, Evidence, Mode
 from isrcheck.checker.results.terminal import counted
 
-NEW_APIS = (
-    (75, "DescribeTopicPartitions", "3.8"),
-    (60, "DescribeCluster", "2.8"),
+_APIS = (
+    (22, "InitProducerId", "0.11.0"),
+    (32, "DescribeConfigs", "0.11.0"),
+    (37, "CreatePartitions", "1.0"),
+    (42, "DeleteGroups", "1.1"),
+    (43, "ElectLeaders", "2.2"),
+    (44, "IncrementalAlterConfigs", "2.3"),
     (46, "ListPartitionReassignments", "2.4"),
+    (48, "DescribeClientQuotas", "2.6"),
+    (50, "DescribeUserScramCredentials", "2.7"),
+    (60, "DescribeCluster", "2.8"),
+    (65, "DescribeTransactions", "3.0"),
 )
-"""APIs of brokers by their keys, each with its name and first release, newest first."""
+"""APIs of brokers with ZooKeeper, oldest first: key, name and first release, as in ApiKeys and the message files of
+Kafka's releases. They bound a release before 3.3; newer brokers say which metadata.version they support. From 2.8 on,
+brokers with KRaft also have these APIs, but not all of them from the same release on."""
+_FIRST_TO_SAY_THEIR_APIS = "0.10.0"
 
 METADATA_VERSION = "metadata.version"
 CONFIGS, METADATA, QUORUM, VERSIONS = "DescribeConfigs", "Metadata", "DescribeQuorum", "ApiVersions"
@@ -110,7 +121,7 @@ def _counts(setting: SettingRead) -> bool:
 
 def _evidence(snapshot: Snapshot, contents: Contents) -> Iterator[Evidence]:
     newest = {broker.newest_metadata: broker for broker in snapshot.brokers if broker.newest_metadata is not None}
-    mode = Mode.KRAFT if KRAFT_QUORUM in snapshot.apis else None
+    mode = Mode.KRAFT if KRAFT_QUORUM in snapshot.apis else Mode.ZOOKEEPER
     if newest:
         oldest = min(newest)
         version = metadata_version_of(oldest)
@@ -122,19 +133,38 @@ def _evidence(snapshot: Snapshot, contents: Contents) -> Iterator[Evidence]:
             )
         if version:
             release = version.partition("-")[0]
+            has_kraft_only = version_of_binaries(release).has(FIRST_WITHOUT_ZOOKEEPER)
             yield Evidence(
                 f"supports metadata.version {version} ({snapshot.place(VERSIONS, newest[oldest])})",
                 since=release,
                 until=release,
-                mode=mode,
+                mode=None if mode is Mode.ZOOKEEPER and has_kraft_only else mode,
                 newest=release,
                 tool=f"broker {newest[oldest].id}",
             )
             return
-    for key, name, since in NEW_APIS:
+    yield _of_apis(snapshot, mode)
+
+
+def _of_apis(snapshot: Snapshot, mode: Mode) -> Evidence:
+    """Return what the APIs show: the newest one bounds the release from below, and the oldest one that is missing from
+    above."""
+    name, since = "ApiVersions", _FIRST_TO_SAY_THEIR_APIS
+    until, lacks = None, ""
+    for key, api, first in _APIS:
         if key in snapshot.apis:
-            yield Evidence(f"answers {name} ({snapshot.place(VERSIONS)})", since=since, mode=mode, tool="a broker")
-            return
+            name, since = api, first
+        elif until is None and mode is Mode.ZOOKEEPER:
+            until, lacks = releases()[releases().index(first) - 1], f", but not {api}"
+    return Evidence(
+        f"answers {name} ({snapshot.place(VERSIONS)})",
+        since=since,
+        until=until,
+        mode=mode,
+        lacks=lacks,
+        tool="broker",
+        fits_none=until is not None and version_of_binaries(since).is_newer_than(version_of_binaries(until)),
+    )
 
 
 def _supports(level: int, brokers: Iterable[BrokerRead]) -> str:

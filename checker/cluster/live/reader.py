@@ -62,6 +62,11 @@ TOPICS_AT_ONCE, PARTITIONS_AT_ONCE, BROKERS_AT_ONCE = 500, 2000, 16
 NO_LEADER = -1
 UNKNOWN_TOPIC = 3
 METADATA_TOPIC = "__cluster_metadata"
+DENIED = {29: ("topics", "--topic '*'"), 31: ("the cluster", "--cluster")}
+"""The errors for a missing permission (TOPIC_AUTHORIZATION_FAILED, CLUSTER_AUTHORIZATION_FAILED): on what it is
+missing, and the option of kafka-acls for that."""
+DESCRIBE, DESCRIBE_CONFIGS = "Describe", "DescribeConfigs"
+"""The permissions of Kafka (AclOperation) that the doctor needs."""
 
 
 @dataclass(frozen=True)
@@ -201,7 +206,7 @@ class _Reading:
                     f"--topic-name {printable(topic.name)}: there is no such topic at {self.server.address}"
                 )
             if topic.error_code:
-                self.unknown.append(f"topic {printable(topic.name or '')}: {name_of(topic.error_code)}")
+                self.unknown.append(f"topic {printable(topic.name or '')}: {_reason(topic.error_code, DESCRIBE)}")
                 continue
             found[topic.name] = [_partition(each) for each in topic.partitions]
         return found
@@ -217,7 +222,7 @@ class _Reading:
             with self._connected(controller) as connection:
                 answer = connection.ask(api, timeout=timedelta(seconds=self.request.timeout), topics=None)
             if answer.error_code:
-                raise NoAnswerError(f"{name_of(answer.error_code)} from {connection.address}")
+                raise NoAnswerError(f"{connection.address}: {_reason(answer.error_code, DESCRIBE)}")
             return {
                 (topic.name, each.partition_index): (each.adding_replicas, each.removing_replicas)
                 for topic in answer.topics
@@ -238,7 +243,7 @@ class _Reading:
                 some = names[start : start + TOPICS_AT_ONCE]
                 for result in _configs(self.server, TOPIC, some, TOPIC_KEYS):
                     if result.error_code:
-                        failed.setdefault(name_of(result.error_code), []).append(result.resource_name)
+                        failed.setdefault(_reason(result.error_code, DESCRIBE_CONFIGS), []).append(result.resource_name)
                     else:
                         found[result.resource_name] = _settings(result)
         for reason, topics in failed.items():
@@ -297,7 +302,7 @@ class _Reading:
             states = [each for told in answer.topics for each in told.partitions]
             code = answer.error_code or next((each.error_code for each in states), 0)
             if code or not states:
-                raise NoAnswerError(name_of(code) if code else f"{self.server.address} says nothing about it")
+                raise NoAnswerError(_reason(code, DESCRIBE) if code else f"{self.server.address} says nothing about it")
             state = states[0]
             ends = {voter.replica_id: voter.log_end_offset for voter in state.current_voters}
             return QuorumRead(
@@ -317,6 +322,15 @@ class _Reading:
                 if changed:
                     which = ", ".join(map(str, sorted(changed)))
                     self.unknown.append(f"the cluster changed while it was read: broker {which} {what}; read it again")
+
+
+def _reason(code: int, permission: str) -> str:
+    """Return the name of an error; and if the permission is missing, what to allow and how."""
+    if code not in DENIED:
+        return name_of(code)
+    what, option = DENIED[code]
+    command = f"kafka-acls --add --allow-principal User:NAME --operation {permission} {option}"
+    return f"{name_of(code)}; allow {permission} on {what} ({command})"
 
 
 def _lacks(server: Connection, api: Api) -> str:
@@ -350,7 +364,7 @@ def _settings_of_broker(connection: Connection, name: str) -> tuple[SettingRead,
     if [each.resource_name for each in results] != [name]:
         raise NoAnswerError(f"{connection.address} describes other resources")
     if results[0].error_code:
-        raise NoAnswerError(name_of(results[0].error_code))
+        raise NoAnswerError(_reason(results[0].error_code, DESCRIBE_CONFIGS))
     return _settings(results[0])
 
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import re
 import ssl
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from isrcheck.checker.cluster.contents import listed
 from isrcheck.checker.cluster.live.oauth import ENDPOINT, token_of
 from isrcheck.checker.cluster.live.sasl import MECHANISMS, OAUTHBEARER, Login
 from isrcheck.checker.cluster.property_files import PropertiesError, Property, quoted, read_properties
@@ -41,6 +42,7 @@ _OF_THE_TOKEN = {
 }
 """For each value that a token endpoint asks for: the option of JAAS, then the keys of Kafka since 4.1 (KIP-1139) and of
 librdkafka."""
+_BEGINNINGS_OF_USED = ("security.protocol", "ssl.", "sasl.", "enable.ssl.certificate.verification")
 _TO_PEM = {
     "ssl.truststore": (
         "ca.pem",
@@ -69,6 +71,8 @@ class Security:
     """The user; None without SASL."""
     source: str = ""
     """The client's property file; empty without one."""
+    unused: str = ""
+    """A remark on the settings of the file that have no effect; empty if there are none."""
 
 
 def read_security(path: Path | None, timeout: float = 10.0) -> Security:
@@ -101,7 +105,17 @@ def read_security(path: Path | None, timeout: float = 10.0) -> Security:
         )
     tls = _tls(given) if protocol.endswith("SSL") else None
     login = _login(given, path, timeout) if protocol.startswith("SASL") else None
-    return Security(protocol, tls, login, str(path))
+    return Security(protocol, tls, login, str(path), _unused(given, path))
+
+
+def _unused(keys: Iterable[str], path: Path) -> str:
+    if unused := [key for key in keys if not key.startswith(_BEGINNINGS_OF_USED)]:
+        return (
+            f"{path}: only security.protocol, ssl.* and sasl.* count in the file of --command-config, so"
+            f" {listed(unused)} {'has' if len(unused) == 1 else 'have'} no effect; give the settings of a producer in"
+            " another file"
+        )
+    return ""
 
 
 def _first(given: Mapping[str, Property], *keys: str) -> Property | None:

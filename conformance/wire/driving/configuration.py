@@ -92,9 +92,20 @@ BROKER_KEYS: Mapping[str, Key] = {
     "transaction.state.log.replication.factor": Key(Kind.SHORT, "3"),
     "transactional.id.expiration.ms": Key(Kind.INT, "604800000"),
     "unclean.leader.election.enable": Key(Kind.BOOLEAN, "false", is_dynamic=True),
+    "zookeeper.connect": Key(Kind.STRING),
     "zookeeper.session.timeout.ms": Key(Kind.INT, "18000"),
 }
 """The settings of brokers."""
+
+INTER_BROKER_PROTOCOLS = {
+    "0.11": "0.11.0-IV2",
+    "2.0": "2.0-IV1",
+    "2.1": "2.1-IV2",
+    "2.4": "2.4-IV1",
+    "2.8": "2.8-IV1",
+}
+"""The inter.broker.protocol.version of each release with ZooKeeper whose brokers say their settings: the newest that
+the release knows (ApiVersion.latestVersion)."""
 
 TOPIC_KEYS: Mapping[str, tuple[str, str]] = {
     "cleanup.policy": ("log.cleanup.policy", "delete"),
@@ -109,7 +120,7 @@ TOPIC_KEYS: Mapping[str, tuple[str, str]] = {
 """For each setting of topics: the setting of brokers that holds unless the topic has its own, and Kafka's default."""
 
 ONLY_KRAFT = frozenset({"broker.session.timeout.ms", "node.id", "process.roles"})
-ONLY_ZOOKEEPER = frozenset({"inter.broker.protocol.version", "zookeeper.session.timeout.ms"})
+ONLY_ZOOKEEPER = frozenset({"inter.broker.protocol.version", "zookeeper.connect", "zookeeper.session.timeout.ms"})
 """The settings that brokers report only with KRaft, and only with ZooKeeper."""
 
 OF_THE_CLUSTER = ("min.insync.replicas", "unclean.leader.election.enable")
@@ -226,6 +237,13 @@ def configured(settings: Settings, switches: Switches) -> Configuration:
     minimum = {"min.insync.replicas": str(settings.min_insync_replicas)}
     unclean = {"unclean.leader.election.enable": "true"} if settings.unclean_leader_election_enable else {}
     return Configuration(static={**minimum, **unclean}, cluster=minimum if switches.ELR else {})
+
+
+def file_of(protocol: str) -> Layer:
+    """The settings in the server.properties of every broker that show its release (`protocol`) and ZooKeeper; none with
+    KRaft, whose brokers say their release with the features of ApiVersions."""
+    version = INTER_BROKER_PROTOCOLS.get(protocol)
+    return {} if version is None else {"inter.broker.protocol.version": version, "zookeeper.connect": "localhost:2181"}
 
 
 def with_settings(made: Configuration, texts: Iterable[str]) -> Configuration:

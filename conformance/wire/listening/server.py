@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 from isrcheck.checker.cluster.live.cursor import MalformedError
 from isrcheck.conformance.wire.driving.backend import Backend, Disconnected, Groups, Membership
+from isrcheck.conformance.wire.driving.configuration import file_of
 from isrcheck.conformance.wire.driving.events import LOOPBACK, PortError
 from isrcheck.conformance.wire.format.protocol import Api, Request, decode, encode, versions_of
 from isrcheck.conformance.wire.requests import admin, cluster, data, groups, transactions
@@ -69,7 +70,7 @@ class Server:
             Api.LIST_GROUPS: _with((kept, members), admin.list_groups),
             Api.DESCRIBE_GROUPS: _with((kept, members), admin.describe_groups),
             Api.DESCRIBE_CLUSTER: admin.describe_cluster,
-            Api.DESCRIBE_CONFIGS: admin.describe_configs,
+            Api.DESCRIBE_CONFIGS: _with(file_of(protocol), admin.describe_configs),
             Api.DESCRIBE_TOPIC_PARTITIONS: admin.describe_topic_partitions,
             Api.DESCRIBE_QUORUM: admin.describe_quorum,
             Api.LIST_PARTITION_REASSIGNMENTS: admin.list_partition_reassignments,

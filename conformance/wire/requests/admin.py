@@ -15,7 +15,7 @@ from kio.schema.errors import ErrorCode
 
 from isrcheck.conformance.cluster.network.messages import PartitionRegistration
 from isrcheck.conformance.wire.driving.backend import NO_LEADER, Backend, Groups, Membership
-from isrcheck.conformance.wire.driving.configuration import Entry
+from isrcheck.conformance.wire.driving.configuration import Entry, Layer
 from isrcheck.conformance.wire.driving.topics import CONTROLLERS, Permission
 from isrcheck.conformance.wire.format.protocol import Request
 from isrcheck.conformance.wire.requests.cluster import CLUSTER_ID, topic_id
@@ -74,9 +74,9 @@ async def describe_cluster(backend: Backend, broker: int, request: Request) -> A
 # ------------------------------------------------------------------------------------------------------------- settings
 
 
-async def describe_configs(backend: Backend, broker: int, request: Request) -> Any:
+async def describe_configs(backend: Backend, file: Layer, broker: int, request: Request) -> Any:
     """Answer with the settings of topics, with those of this broker, or with the dynamic defaults of all brokers, for
-    which a request names a broker without an id."""
+    which a request names a broker without an id. `file` has the settings that the files of all brokers have."""
 
     @cache
     def shown(entries: tuple[Entry, ...], wanted: tuple[str, ...]) -> tuple[Any, ...]:
@@ -85,7 +85,7 @@ async def describe_configs(backend: Backend, broker: int, request: Request) -> A
 
     results = []
     for resource in request.body.resources:
-        code, message, entries = _settings(backend, broker, resource.resource_type, resource.resource_name)
+        code, message, entries = _settings(backend, file, broker, resource.resource_type, resource.resource_name)
         results.append(
             request.make(
                 "DescribeConfigsResult",
@@ -99,22 +99,25 @@ async def describe_configs(backend: Backend, broker: int, request: Request) -> A
     return request.make("DescribeConfigsResponse", results=tuple(results))
 
 
-def _settings(backend: Backend, broker: int, kind: int, name: str) -> tuple[ErrorCode, str | None, tuple[Entry, ...]]:
+def _settings(
+    backend: Backend, file: Layer, broker: int, kind: int, name: str
+) -> tuple[ErrorCode, str | None, tuple[Entry, ...]]:
     """The settings of a resource; or an error, its message, and no settings."""
     made, has_kraft = backend.configuration(), backend.cluster.has_kraft
+    static = {**file, **backend.static(broker)}
     if kind == TOPIC_RESOURCE:
         if Permission.DESCRIBE_CONFIGS_TOPIC in backend.denied:
             return ErrorCode.topic_authorization_failed, "Topic authorization failed.", ()
         if name not in backend.topics:
             return ErrorCode.unknown_topic_or_partition, None, ()
-        return ErrorCode.none, None, made.of_topic(name, broker, backend.static(broker), has_kraft)
+        return ErrorCode.none, None, made.of_topic(name, broker, static, has_kraft)
     if kind == BROKER_RESOURCE:
         if Permission.DESCRIBE_CONFIGS_CLUSTER in backend.denied:
             return ErrorCode.cluster_authorization_failed, "Cluster authorization failed.", ()
         if not name:
             return ErrorCode.none, None, made.of_cluster()
         if name == str(broker):
-            return ErrorCode.none, None, made.of_broker(broker, backend.static(broker), has_kraft)
+            return ErrorCode.none, None, made.of_broker(broker, static, has_kraft)
         what = f"Unexpected broker id, expected {broker} or empty string, but received {name}"
         return ErrorCode.invalid_request, what, ()
     return ErrorCode.invalid_request, f"Unsupported resource type: {kind}", ()

@@ -172,6 +172,41 @@ def test_a_saved_file_gives_the_same_answer(tmp_path: Path, capsys: pytest.Captu
     assert live.err == ""
 
 
+@pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"])
+def test_a_wrong_password_is_refused_without_being_shown(
+    mechanism: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "client.properties"
+    login = f"security.protocol=SASL_PLAINTEXT\nsasl.mechanism={mechanism}\nsasl.username=alice\n"
+    file.write_text(f"{login}sasl.password=wr0ng\n", encoding="utf-8")
+    with served(StubCluster(user=(mechanism, "alice", "right"))) as cluster:
+        words = ["doctor", "--bootstrap-server", cluster.address, "--command-config", str(file)]
+        assert check(words) == USAGE
+        told = capsys.readouterr()
+        assert (told.out, told.err) == (
+            "",
+            f"check: {cluster.address} does not accept the user or the password (SASL_AUTHENTICATION_FAILED);"
+            f" correct {file}\n",
+        )
+        file.write_text(f"{login}sasl.password=right\n", encoding="utf-8")
+        assert check(words) == VIOLATED
+
+
+def test_settings_without_effect_in_the_client_s_file_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "client.properties"
+    file.write_text("bootstrap.servers=other:9092\nacks=1\nsecurity.protocol=PLAINTEXT\n", encoding="utf-8")
+    with served(StubCluster()) as cluster:
+        check(["doctor", "--bootstrap-server", cluster.address, "--command-config", str(file)])
+    told = capsys.readouterr().out
+    assert (
+        f"{file}: only security.protocol, ssl.* and sasl.* count in the file of --command-config, so bootstrap.servers,"
+        " acks have no effect; give the settings of a producer in another file\n"
+    ) in told
+    assert "min.insync.replicas=2, acks=all\n" in told
+
+
 UNREAD = "the settings of topic orders and of brokers could not be read; add files that have them"
 
 
@@ -198,6 +233,10 @@ def test_settings_that_could_not_be_read_leave_the_answer_open(
     [
         (["--bootstrap-server", "broker"], "--bootstrap-server broker: not HOST:PORT; write it as in"),
         (["--bootstrap-server", "b:99999"], "--bootstrap-server b:99999: not HOST:PORT; write it as in"),
+        (
+            ["--bootstrap-server", "b:1", "--topic", "topic-1"],
+            "--topic topic-1: no such file; to select a topic, use --topic-name topic-1",
+        ),
         (["--timeout", "3"], "--timeout goes with --bootstrap-server HOST:PORT; add that option"),
         (["--command-config", "x"], "--command-config goes with --bootstrap-server HOST:PORT; add that option"),
         (["f", "--watch", "3"], "--watch goes with --bootstrap-server HOST:PORT; add that option"),
@@ -308,6 +347,18 @@ def test_watching_until_ctrl_c() -> None:
     assert process.returncode == INTERRUPTED
     assert err.startswith("check: interrupted after ")
     assert err.count("\n") == 1
+
+
+@pytest.mark.sampled
+def test_watching_ends_when_its_reader_has_gone() -> None:
+    """As in `isrcheck doctor ... --watch 1 | head -1`; the exit code is that of the last reading."""
+    with served(StubCluster()) as cluster, watching(cluster, "--watch", "0.01") as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert "; 0 partitions at risk now" in process.stdout.readline()
+        process.stdout.close()
+        assert process.wait(timeout=20) == VIOLATED
+        assert process.stderr.read() == ""
 
 
 @pytest.mark.sampled

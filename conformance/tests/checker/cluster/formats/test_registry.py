@@ -194,6 +194,34 @@ def test_a_gigabyte_of_yaml_is_refused_without_being_read() -> None:
         read_files([(None, Path("f1"))])
 
 
+TOO_LONG = (
+    "longer than any property file of Kafka, and in no other format that isrcheck knows; give a file that"
+    " docs/your_cluster.md lists"
+)
+
+
+LONGER = "values, which no description of Kafka has; give a file that docs/your_cluster.md lists"
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize(
+    ("name", "repeated", "count", "says"),
+    [
+        ("one_line", "a", 2**21 + 1, f"one_line: is a text of more than 2 MiB, {TOO_LONG}"),
+        ("blank", " ", 2**21 + 1, f"blank: is a text of more than 2 MiB, {TOO_LONG}"),
+        ("lines", "a b c\n", 2**19, f"lines: is a text of more than 2 MiB, {TOO_LONG}"),
+        ("keys", "broker.id=1\n", 10_001, f"keys:10001: is a file of more than 10,000 settings, {TOO_LONG}"),
+        ("numbers.yml", "- 1\n", 100_001, f"numbers.yml:100001: a list of more than 100,000 {LONGER}"),
+        ("keys.yml", "k: 1\n", 100_001, f"keys.yml:100001: a mapping of more than 100,000 {LONGER}"),
+    ],
+)
+def test_a_text_longer_than_any_real_file_is_refused_before_it_is_read(
+    name: str, repeated: str, count: int, says: str
+) -> None:
+    """A text of a few MB would otherwise take gigabytes or minutes before it is refused."""
+    assert refused(repeated * count, name=name) == says
+
+
 def test_standard_input_has_any_format(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(CONFIG_MAP.encode())))
     assert read_files([(None, Path("-"))]).racks == {1: "az1"}

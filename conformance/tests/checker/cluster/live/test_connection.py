@@ -203,7 +203,8 @@ def test_a_port_that_says_nothing() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = f"127.0.0.1:{silent.getsockname()[1]}"
         assert problem(address, timeout=0.1) == (
-            f"{address}: no answer to ApiVersions within 0.1 s; check the port, or give a longer --timeout"
+            f"{address}: no answer to ApiVersions within 0.1 s; check the port (does it speak HTTP?), or give a longer"
+            " --timeout"
         )
 
 

@@ -22,6 +22,7 @@ from isrcheck.checker.cluster.live.snapshot import (
 )
 from isrcheck.checker.cluster.property_files import PropertiesError
 from isrcheck.checker.cluster.releases import Role, metadata_version_of
+from isrcheck.commands.exit_codes import UndecidedError
 
 STATIC = (SettingRead("min.insync.replicas", "2", "static"), SettingRead("process.roles", "broker", "static"))
 KRAFT, ZOOKEEPER = (3, 18, 32, 46, 55, 60, 75), (3, 4, 6, 18, 32, 46, 60)
@@ -221,6 +222,60 @@ def test_the_oldest_of_several_releases_counts() -> None:
         "brokers of several releases (an upgrade under way?): 2 with metadata.version up to 4.1-IV1,"
         " 1 with metadata.version up to 4.2-IV1; the answer is for the oldest"
     )
+
+
+@pytest.mark.parametrize(
+    ("apis", "release", "says"),
+    [
+        ((*range(19),), "0.10.2", "ApiVersions (host1:9092, ApiVersions), but not InitProducerId"),
+        ((*range(34),), "0.11.0", "DescribeConfigs (host1:9092, ApiVersions), but not CreatePartitions"),
+        ((*range(38),), "1.0", "CreatePartitions (host1:9092, ApiVersions), but not DeleteGroups"),
+        ((*range(43),), "2.1", "DeleteGroups (host1:9092, ApiVersions), but not ElectLeaders"),
+        ((*range(44),), "2.2", "ElectLeaders (host1:9092, ApiVersions), but not IncrementalAlterConfigs"),
+        ((*range(45),), "2.3", "IncrementalAlterConfigs (host1:9092, ApiVersions), but not ListPartitionReassignments"),
+        ((*range(48),), "2.5", "ListPartitionReassignments (host1:9092, ApiVersions), but not DescribeClientQuotas"),
+        ((*range(50),), "2.6", "DescribeClientQuotas (host1:9092, ApiVersions), but not DescribeUserScramCredentials"),
+        (
+            (*range(52), 56, 57),
+            "2.7",
+            "DescribeUserScramCredentials (host1:9092, ApiVersions), but not DescribeCluster",
+        ),
+        (
+            (*range(52), 56, 57, 60, 61),
+            "2.8",
+            "DescribeCluster (host1:9092, ApiVersions), but not DescribeTransactions",
+        ),
+    ],
+)
+def test_the_apis_bound_the_release_of_a_broker_with_zookeeper(apis: tuple[int, ...], release: str, says: str) -> None:
+    """The release is the newest that fits, even if its name is in no answer."""
+    brokers = (broker(1, None, None), broker(2, None, None))
+    cluster = one(replace(SNAPSHOT, apis=apis, brokers=brokers, features=(), quorum=None))
+    assert (str(cluster.release), cluster.has_kraft) == (release, False)
+    assert cluster.kafka_version.source == f"not given: the last release whose broker answers {says}"
+
+
+def test_a_newer_broker_with_an_older_protocol() -> None:
+    """In an upgrade, the agreed version is that of the old release."""
+    settings = (SettingRead("inter.broker.protocol.version", "1.0-IV0", "static"),)
+    brokers = (broker(1, settings, None), broker(2, settings, None))
+    cluster = one(replace(SNAPSHOT, apis=(*range(45),), brokers=brokers, features=(), quorum=None))
+    assert (str(cluster.release), cluster.kafka_version.source) == (
+        "2.3",
+        "broker answers IncrementalAlterConfigs (host1:9092, ApiVersions): new in 2.3",
+    )
+
+
+def test_a_broker_that_answers_as_no_release_of_kafka_does() -> None:
+    brokers = (broker(1, None, None), broker(2, None, None))
+    strange = replace(SNAPSHOT, apis=(0, 1, 3, 18, 22, 60), brokers=brokers, features=(), quorum=None)
+    with pytest.raises(UndecidedError) as unknown:
+        one(strange)
+    assert str(unknown.value) == (
+        "the release is unknown: no release of Kafka has a broker that answers DescribeCluster (host1:9092,"
+        " ApiVersions), but not DescribeConfigs; give --kafka-version"
+    )
+    assert str(one(strange, "2.8").release) == "2.8"
 
 
 def test_a_level_of_the_future_is_not_known() -> None:

@@ -148,6 +148,13 @@ def test_a_broker_before_it_said_its_settings() -> None:
     )
 
 
+def denied(permission: str) -> str:
+    return (
+        f"CLUSTER_AUTHORIZATION_FAILED; allow {permission} on the cluster (kafka-acls --add --allow-principal User:NAME"
+        f" --operation {permission} --cluster)"
+    )
+
+
 def test_what_a_client_may_not_ask_is_unknown() -> None:
     cluster = StubCluster(
         errors={
@@ -161,11 +168,11 @@ def test_what_a_client_may_not_ask_is_unknown() -> None:
     assert {broker.settings for broker in snapshot.brokers} == {None}
     assert (snapshot.cluster_settings, snapshot.quorum, snapshot.reassignments_known) == (None, None, False)
     assert snapshot.unknown == (
-        f"reassignments under way: CLUSTER_AUTHORIZATION_FAILED from {cluster.address}",
-        "settings of topic orders: CLUSTER_AUTHORIZATION_FAILED",
-        "settings of broker 1, 2, 3: CLUSTER_AUTHORIZATION_FAILED",
-        "dynamic settings of the whole cluster: CLUSTER_AUTHORIZATION_FAILED",
-        "controllers and voters: CLUSTER_AUTHORIZATION_FAILED",
+        f"reassignments under way: {cluster.address}: {denied('Describe')}",
+        f"settings of topic orders: {denied('DescribeConfigs')}",
+        f"settings of broker 1, 2, 3: {denied('DescribeConfigs')}",
+        f"dynamic settings of the whole cluster: {denied('DescribeConfigs')}",
+        f"controllers and voters: {denied('Describe')}",
     )
 
 
@@ -223,8 +230,8 @@ def test_every_address_is_named_if_none_answers() -> None:
         with pytest.raises(NoAnswerError) as failed:
             read_cluster(Request(read_addresses("x", ",".join([first, *others])), Security(), timeout=0.1))
     assert str(failed.value) == (
-        f"{first}: no answer to ApiVersions within 0.1 s; check the port, or give a longer --timeout;"
-        f" {', '.join(others)} cannot be used either"
+        f"{first}: no answer to ApiVersions within 0.1 s; check the port (does it speak HTTP?), or give a longer"
+        f" --timeout; {', '.join(others)} cannot be used either"
     )
 
 

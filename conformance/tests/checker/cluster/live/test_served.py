@@ -36,8 +36,11 @@ def clusters_of(snapshot: Snapshot) -> Reading:
         ("4.0", "4.0", []),
         ("3.7", None, ["eligible leader replicas: "]),
         ("3.3", None, ["eligible leader replicas: "]),
-        ("2.4", None, []),
-        ("2.1", None, ["reassignments under way: "]),
+        ("2.8", "2.8", []),
+        ("2.4", "2.4", []),
+        ("2.1", "2.1", ["reassignments under way: "]),
+        ("2.0", "2.0", ["reassignments under way: "]),
+        ("0.11", "0.11.0", ["reassignments under way: "]),
     ],
 )
 def test_every_generation_is_read(protocol: str, release: str | None, unknown: list[str]) -> None:
@@ -51,9 +54,17 @@ def test_every_generation_is_read(protocol: str, release: str | None, unknown: l
     assert cluster.generation.protocol == protocol or release is None
 
 
-def test_an_old_broker_does_not_say_its_settings() -> None:
-    with running("0.10") as server:
+@pytest.mark.parametrize("protocol", ["0.8", "0.10"])
+def test_an_old_broker_does_not_say_its_settings(protocol: str) -> None:
+    with running(protocol) as server:
         snapshot = reading(server)
+    (cluster,) = clusters_of(snapshot).clusters
+    assert (cluster.generation.protocol, cluster.unread) == ("0.10", "topic topic and of brokers")
+    assert (str(cluster.release), cluster.has_kraft) == ("0.10.2", False)
+    assert cluster.kafka_version.source == (
+        f"not given: the last release whose broker answers ApiVersions ({snapshot.server}, ApiVersions), but not"
+        " InitProducerId"
+    )
     assert [says.partition(":")[0] for says in snapshot.unknown] == [
         "reassignments under way",
         "settings of topics",
@@ -79,8 +90,9 @@ def test_a_client_without_permissions() -> None:
         snapshot = reading(server)
     assert {broker.id: broker.rack for broker in snapshot.brokers} == {0: "rack-0", 1: "rack-1", 2: "rack-2"}
     begins = [
-        "reassignments under way: CLUSTER_AUTHORIZATION_FAILED",
-        "settings of 3 topics: TOPIC_AUTHORIZATION_FAILED",
+        "reassignments under way: ",
+        "settings of 3 topics: TOPIC_AUTHORIZATION_FAILED; allow DescribeConfigs on topics (kafka-acls --add"
+        " --allow-principal User:NAME --operation DescribeConfigs --topic '*')",
         "controllers and voters: CLUSTER_AUTHORIZATION_FAILED",
     ]
     assert [says[: len(start)] for says, start in zip(snapshot.unknown, begins, strict=True)] == begins
