@@ -6,6 +6,9 @@ msk-default-configuration.md, read in November 2026. Not confirmed there: that E
 min.insync.replicas=2, and that Confluent Cloud keeps 3 replicas of every topic with min.insync.replicas=2 unless given.
 A remark says of each such value that it is assumed. Clusters with tiered storage have a column of their own in the
 present edition of the guide; for them the same values are assumed.
+
+Before 4.0, a version of MSK without `.kraft` at its end (3.6.0, 3.8.x) has ZooKeeper, and one with it (3.7.x.kraft) has
+KRaft controllers. Source: `KRaft mode` in the same guide (kraft-intro), read in November 2026.
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ from isrcheck.checker.cluster.formats.tree import Tree
 from isrcheck.checker.cluster.formats.values import number, settings_of, text_of_properties, unknown
 from isrcheck.checker.cluster.property_files import PropertiesError, Property, Section, printable
 from isrcheck.checker.cluster.releases import Role
+from isrcheck.checker.cluster.versions import Evidence, Mode
 
 _BLOCK = re.compile(
     r'(?:resource|data|module|variable|provider|output)\s+"[^"]*"(?:\s+"[^"]*")?\s*\{|locals\s*\{|terraform\s*\{'
@@ -180,8 +184,17 @@ def _read_version(resource: Block, contents: Contents) -> None:
 
 
 def _add_release(version: Tree, contents: Contents) -> None:
-    text = (version.text or "").removesuffix(".kraft").removesuffix(".tiered")
-    contents.releases.append((text.removesuffix(".x"), version.place))
+    """Add the release that a version of MSK names, and the mode that it shows."""
+    text = version.text or ""
+    release = text.removesuffix(".kraft").removesuffix(".tiered").removesuffix(".x")
+    contents.releases.append((release, version.place))
+    if text.endswith(".kraft"):
+        shown, mode = "has KRaft controllers", Mode.KRAFT
+    elif text.startswith(("1.", "2.", "3.")):
+        shown, mode = "has ZooKeeper, because it does not end in .kraft", Mode.ZOOKEEPER
+    else:
+        return
+    contents.signs.append(Evidence(f"{text} {shown} ({version.place})", mode=mode, tool="the version of MSK"))
 
 
 def _read_topic(resource: Block, contents: Contents) -> None:

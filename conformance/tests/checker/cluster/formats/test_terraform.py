@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from conformance.tests.checker.cluster.formats.files import described, refused, release, settings, topics
+from isrcheck.checker.cluster.cluster import versions_of
+from isrcheck.checker.cluster.versions import Mode
 
 pytestmark = pytest.mark.sampled  # the first file of HCL compiles the grammar of python-hcl2, which takes seconds
 
@@ -296,6 +298,32 @@ def test_a_cluster_whose_configuration_is_elsewhere_is_told() -> None:
     )
     assert settings(found) == {}
     assert found.remarks == ("f1:1: the configuration of this cluster is not in f1; give the file that has it",)
+
+
+ZOOKEEPER = "has ZooKeeper, because it does not end in .kraft"
+
+
+@pytest.mark.parametrize(
+    ("version", "release_named", "mode", "why"),
+    [
+        ("2.8.2.tiered", "2.8.2", Mode.ZOOKEEPER, ZOOKEEPER),
+        ("3.6.0", "3.6.0", Mode.ZOOKEEPER, ZOOKEEPER),
+        ("3.8.x", "3.8", Mode.ZOOKEEPER, ZOOKEEPER),
+        ("3.7.x.kraft", "3.7", Mode.KRAFT, "has KRaft controllers"),
+        ("4.0.x.kraft", "4.0", Mode.KRAFT, "has KRaft controllers"),
+        ("4.1.x", "4.1", Mode.KRAFT, ""),
+    ],
+)
+def test_the_version_of_msk_shows_the_mode(version: str, release_named: str, mode: Mode, why: str) -> None:
+    of_cluster = described(CLUSTER.replace("3.8.x", version))
+    of_configuration = described(MSK.partition('resource "aws_msk_cluster"')[0].replace("3.6.0", version))
+    of_module = described(MODULE.replace("3.5.1", version))
+    for found, line in ((of_cluster, 2), (of_configuration, 6), (of_module, 3)):
+        assert release(found) == f"{release_named} (f1:{line})"
+        assert [one.shown for one in found.evidence] == ([f"{version} {why} (f1:{line})"] if why else [])
+        versions = versions_of(found, None)
+        assert versions.mode.value is mode
+        assert not any("ZooKeeper" in assumed or "controllers" in assumed for assumed in versions.assumed)
 
 
 @pytest.mark.parametrize(("text", "first"), [(MSK, "this in f1:5"), (CLUSTER, "main in f1:1"), (MODULE, "msk in f1:1")])
