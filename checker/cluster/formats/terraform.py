@@ -209,17 +209,17 @@ def _read_topic(resource: Block, contents: Contents) -> None:
         if not any(line.key == "min.insync.replicas" for line in settings):
             settings.append(Property("min.insync.replicas", "2", named.path, named.line))
             assumed += ", and sets min.insync.replicas=2 if it is not given"
-    partitions = number(resource.attribute(partitions_is), partitions_is)
+    repeated = [each for each in ("for_each", "count") if each in resource.attributes]
+    partitions = 0 if repeated else number(resource.attribute(partitions_is), partitions_is)
     contents.add_topic(name, settings, partitions, number(replicas, "replication_factor"), replicas.place)
     for value, what in ((named, name_is), (replicas, "replication_factor")):
         if why := unknown(value):
             contents.remarks.append(f"{value.place}: {what} of {printable(name)} is {why}: unknown")
-    for each in ("for_each", "count"):
-        if each in resource.attributes:
-            contents.remarks.append(
-                f"{resource.attribute(each).place}: {printable(name)} stands for several topics ({each}); the answer is"
-                " for their common settings"
-            )
+    for each in repeated:
+        contents.remarks.append(
+            f"{resource.attribute(each).place}: {printable(name)} stands for several topics ({each}); the answer is for"
+            " their common settings"
+        )
     if assumed:
         contents.remarks.append(f"{resource.place}: assumed: {assumed}")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from conformance.tests.checker.cluster.formats.files import described, refused, release, settings, topics
-from isrcheck.checker.cluster.cluster import versions_of
+from isrcheck.checker.cluster.cluster import clusters_of, versions_of
 from isrcheck.checker.cluster.versions import Mode
 
 pytestmark = pytest.mark.sampled  # the first file of HCL compiles the grammar of python-hcl2, which takes seconds
@@ -110,6 +110,19 @@ def test_a_topic_of_the_kafka_provider() -> None:
         }
     }
     assert found.remarks == ()
+
+
+def test_the_numbers_of_partitions_are_added_up_or_unknown() -> None:
+    text = TOPIC + TOPIC.replace("systemd_logs", "others").replace("= 100", "= 20")
+    (known,) = clusters_of(described(text), "4.1").clusters
+    assert (known.topics, known.partition_count) == (("others", "systemd_logs"), 120)
+    (unknown,) = clusters_of(described(text.replace("= 20", "= var.count")), "4.1").clusters
+    assert unknown.partition_count is None
+    assert clusters_of(described(CLUSTER), None).clusters[0].partition_count == 0
+    (several,) = clusters_of(described(TOPIC.replace("  name ", "  count = 2\n  name ")), "4.1").clusters
+    assert several.partition_count is None
+    without_replicas = described(TOPIC.replace("factor = 2", "factor = var.f"))
+    assert clusters_of(without_replicas, "4.1").clusters[0].partition_count == 100
 
 
 def test_a_topic_of_confluent_cloud() -> None:
