@@ -200,7 +200,8 @@ def _add_release(version: Tree, contents: Contents) -> None:
 def _read_topic(resource: Block, contents: Contents) -> None:
     name_is, partitions_is = _TOPICS[resource.words[1]]
     named, replicas = resource.attribute(name_is), resource.attribute("replication_factor")
-    name = resource.words[2] if unknown(named) or named.text is None else named.text
+    address = ".".join(resource.words[1:])
+    name = f"of unknown name ({address})" if unknown(named) or named.text is None else named.text
     settings = settings_of(resource.attribute("configs" if resource.words[1] == "aws_msk_topic" else "config"))
     assumed = ""
     if resource.words[1] == _CONFLUENT:
@@ -214,11 +215,11 @@ def _read_topic(resource: Block, contents: Contents) -> None:
     contents.add_topic(name, settings, partitions, number(replicas, "replication_factor"), replicas.place)
     for value, what in ((named, name_is), (replicas, "replication_factor")):
         if why := unknown(value):
-            contents.remarks.append(f"{value.place}: {what} of {printable(name)} is {why}: unknown")
+            contents.remarks.append(f"{value.place}: {what} of {printable(address)} is {why}: unknown")
     for each in repeated:
         contents.remarks.append(
-            f"{resource.attribute(each).place}: {printable(name)} stands for several topics ({each}); the answer is for"
-            " their common settings"
+            f"{resource.attribute(each).place}: {printable(address)} stands for several topics ({each}); the answer is"
+            " for their common settings"
         )
     if assumed:
         contents.remarks.append(f"{resource.place}: assumed: {assumed}")

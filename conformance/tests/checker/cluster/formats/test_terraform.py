@@ -205,11 +205,14 @@ def test_a_cluster_whose_configuration_is_in_a_dynamic_block_does_not_get_the_de
 def test_unknown_names_and_numbers_of_replicas_are_told() -> None:
     text = TOPIC.replace('"systemd_logs"', "each.key").replace("= 2", "= var.replicas")
     found = described(text.replace("  name ", "  for_each = toset(var.topics)\n  name "))
-    assert topics(found)["orders"] == {"min.insync.replicas": "2 (8)", "compression.type": "zstd (10)"}
+    assert topics(found)["of unknown name (kafka_topic.orders)"] == {
+        "min.insync.replicas": "2 (8)",
+        "compression.type": "zstd (10)",
+    }
     assert found.remarks == (
-        "f1:3: name of orders is the expression each.key: unknown",
-        "f1:4: replication_factor of orders is the expression var.replicas: unknown",
-        "f1:2: orders stands for several topics (for_each); the answer is for their common settings",
+        "f1:3: name of kafka_topic.orders is the expression each.key: unknown",
+        "f1:4: replication_factor of kafka_topic.orders is the expression var.replicas: unknown",
+        "f1:2: kafka_topic.orders stands for several topics (for_each); the answer is for their common settings",
     )
 
 
