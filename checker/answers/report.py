@@ -662,17 +662,25 @@ class Row:
         return sorted(name for answer in self.answers for name in answer.cluster.topics)
 
     @property
-    def partitions(self) -> int:
-        """The number of partitions of the row's topics in the output of kafka-topics.sh --describe."""
-        return sum(len(answer.cluster.partitions) for answer in self.answers)
+    def partitions(self) -> int | None:
+        """The number of partitions of the row's topics; None if that of a topic is unknown."""
+        return _total(answer.cluster.partition_count for answer in self.answers)
+
+
+def _total(counts: Iterable[int | None]) -> int | None:
+    """Return the sum of counts; None if one of them is unknown."""
+    known = list(counts)
+    return None if None in known else sum(count or 0 for count in known)
 
 
 def rows_of(answers: Sequence[Answer]) -> list[Row]:
     """Return the rows, worst first; of equally bad rows, first those with more known defects, then more partitions."""
     alike = grouped(((answer.case, answer.headline), answer) for answer in answers)
     rows = [Row(tuple(group)) for group in alike.values()]
+    kinds = list(Kind)
     return sorted(
-        rows, key=lambda row: (list(Kind).index(row.first.kind), -len(row.first.exposed), -row.partitions, row.topics)
+        rows,
+        key=lambda row: (kinds.index(row.first.kind), -len(row.first.exposed), -(row.partitions or 0), row.topics),
     )
 
 
@@ -681,7 +689,7 @@ def table_lines(answers: Sequence[Answer], now: Now, remarks: Sequence[str] = ()
     rows = rows_of(answers)
     worst = rows[0].first
     release = worst.cluster.kafka_version
-    topics, partitions = sum(len(row.topics) for row in rows), sum(row.partitions for row in rows)
+    topics, partitions = sum(len(row.topics) for row in rows), _total(row.partitions for row in rows)
     lines = [worst.headline, ""]
     lines += [f"  Now: {line}" for line in now.lines()]
     lines += [f"  Files: {remark}" for remark in remarks]
@@ -690,14 +698,15 @@ def table_lines(answers: Sequence[Answer], now: Now, remarks: Sequence[str] = ()
     if now.under_replicated:
         names = [partition.name for partition in now.under_replicated]
         lines.append(f"  Now: not every replica is in sync: {counted(len(names), 'partition')} more ({listed(names)})")
+    of_topics = "? partitions" if partitions is None else counted(partitions, "partition")
     lines.append(
-        f"  {counted(topics, 'topic')} with {counted(partitions, 'partition')}, {counted(len(rows), 'distinct case')},"
+        f"  {counted(topics, 'topic')} with {of_topics}, {counted(len(rows), 'distinct case')},"
         f" Kafka {release.value} ({release.source})"
     )
     cells = [["answer", "topics", "partitions", "settings", "change", "which"]]
     for row in rows:
-        counts, settings = [f"{len(row.topics):,}", f"{row.partitions:,}"], settings_of(row.first)
-        cells.append([row.first.headline, *counts, settings, change_of(row.first), listed(row.topics)])
+        counts = [f"{len(row.topics):,}", "?" if row.partitions is None else f"{row.partitions:,}"]
+        cells.append([row.first.headline, *counts, settings_of(row.first), change_of(row.first), listed(row.topics)])
     lines += ["", *table(cells, "  ", frozenset({1, 2})), ""]
     assumed = dict.fromkeys(line for answer in answers for line in answer.cluster.assumed)
     lines += [f"  Assumed: {line}" for line in assumed]

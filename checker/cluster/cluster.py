@@ -84,6 +84,8 @@ class Cluster:
     topics: tuple[str, ...]
     """The described topics; can be empty, as can the `partitions`."""
     partitions: tuple[Partition, ...]
+    partition_count: int | None
+    """The number of partitions of the topics, described one by one or not; None if that of a topic is unknown."""
     understood: tuple[Setting[Any], ...]
     """The settings that the report shows."""
     ignored: tuple[Ignored, ...]
@@ -279,6 +281,7 @@ def _cluster(
         given_roles=frozenset(setting.role for setting in settings),
         topics=tuple(topic.name for topic in topics),
         partitions=tuple(partition for topic in topics for partition in topic.partitions),
+        partition_count=sum(counts) if all(counts := [topic.partition_count for topic in topics]) else None,
         understood=(
             *version_lines,
             *_mode_lines(versions),

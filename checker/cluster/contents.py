@@ -94,7 +94,7 @@ class Contents:
     with_settings: set[str] = field(default_factory=set)
     """The topics whose settings are shown, even if they have no settings."""
     headers: dict[str, tuple[int, int, str]] = field(default_factory=dict)
-    """For each topic the numbers of its partitions and replicas, and the place of the line that shows them."""
+    """For each topic the numbers of its partitions and replicas (0 if unknown), and the place that shows them."""
     partitions: dict[tuple[str, int], Partition] = field(default_factory=dict)
     brokers: dict[tuple[str, Layer], list[Property]] = field(default_factory=lambda: defaultdict(list))
     """The settings of each broker whose settings are shown; an empty list if it has none."""
@@ -167,8 +167,7 @@ class Contents:
         self.topics.setdefault(name, [])
         if settings is not None:
             self.settings_of_topic(name).extend(settings)
-        if replicas:
-            self.headers[name] = partitions, replicas, place
+        self.headers[name] = partitions, replicas, place
 
     def settings_of_topic(self, name: str) -> list[Property]:
         """Return the list of a topic's settings, to which the reader of an output that shows them can add."""
@@ -195,6 +194,8 @@ class DescribedTopic:
     """The settings of the topic, among them replication.factor if the output shows it."""
     partitions: tuple[Partition, ...]
     """The described partitions, in the order of their numbers."""
+    partition_count: int
+    """The number of described or declared partitions; 0 if it is unknown."""
     ignored: tuple[Ignored, ...]
     """What the answer leaves out of the description."""
     shows_inherited: str | None = None
@@ -295,7 +296,7 @@ def _topic(contents: Contents, name: str, partitions: Sequence[Partition]) -> De
     fewest = min(partitions, key=lambda partition: (len(partition.target), partition.number), default=None)
     if fewest is not None:
         properties.append(_factor(len(fewest.target), fewest.place))
-    elif name in contents.headers:
+    elif name in contents.headers and contents.headers[name][1]:
         properties.append(_factor(*contents.headers[name][1:]))
     first_moving = {
         label: Ignored(label, value, WhyIgnored.NOT_MODELLED, _REASSIGNED, partition.place)
@@ -304,7 +305,8 @@ def _topic(contents: Contents, name: str, partitions: Sequence[Partition]) -> De
     }
     ignored = *contents.ignored[name], *(first_moving[label] for label in sorted(first_moving))
     in_order = tuple(sorted(partitions, key=lambda partition: partition.number))
-    return DescribedTopic(name, tuple(properties), in_order, ignored, contents.topic_ids.get(name))
+    count = len(partitions) or contents.headers.get(name, (0,))[0]
+    return DescribedTopic(name, tuple(properties), in_order, count, ignored, contents.topic_ids.get(name))
 
 
 def _factor(count: int, place: str) -> Property:

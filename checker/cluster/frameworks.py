@@ -34,7 +34,7 @@ def connect_sections(file: ClientFile) -> list[Section]:
         of_role[role] = merged(own, under(lines, f"{role.value}.override."))
     producer = merged(of_role[Role.PRODUCER], exactly_once, _of_framework(lines))
     section = file.section(Role.PRODUCER, producer, ClientLibrary.CONNECT)
-    remarks = (*_without_effect(lines, ClientLibrary.CONNECT), *_internal_topics(lines))
+    remarks = (*_without_effect(lines, ClientLibrary.CONNECT), *_internal_topics(lines), *_created_topics(lines))
     sections = [replace(section, remarks=remarks)]
     if of_role[Role.CONSUMER]:
         sections.append(file.section(Role.CONSUMER, of_role[Role.CONSUMER], ClientLibrary.CONNECT))
@@ -86,6 +86,22 @@ def _internal_topics(lines: Iterable[Property]) -> Iterator[str]:
         if line.key in _INTERNAL_TOPICS and (factor := line.value.strip()) in ("1", "2"):
             brokers = "one lost broker loses" if factor == "1" else "two lost brokers lose"
             yield f"{line.place}: {line.key}={factor}: {brokers} {_INTERNAL_TOPICS[line.key]}"
+
+
+_OF_CREATED = re.compile(
+    r"topic\.creation\.[^.]+\.(?P<key>replication\.factor|min\.insync\.replicas|unclean\.leader\.election\.enable)"
+)
+
+
+def _created_topics(lines: Iterable[Property]) -> Iterator[str]:
+    """Yield a remark for each setting that counts and that a source connector gives the topics it creates (KIP-158)."""
+    for line in lines:
+        if (found := _OF_CREATED.fullmatch(line.key)) is not None:
+            given = f"{line.key}={shown(line.key, line.value.strip())}"
+            yield (
+                f"{line.place}: {given} holds for topics that the connector creates, and is not in the answer; for them,"
+                f" give {found['key']} in a file of its own (--topic)"
+            )
 
 
 _MIRRORED = re.compile(r"(?:(?P<flow>.+)\.)?(?P<role>producer|consumer)\.(?:override\.)?(?P<key>.+)")

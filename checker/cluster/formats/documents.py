@@ -1,5 +1,7 @@
 """Reads YAML and JSON into trees of values that know their places, FILE:LINE.
 
+A name that a mapping gives twice is refused: parsers take the later value, and people may mean the earlier one.
+
 The texts of values stay as they are written (`03`, `1e3`, `'2'`), except those that YAML gives a meaning of their own:
 the words for true and false become `true` and `false`, and the words for nothing become None. A value with a tag of an
 application (`!vault`), and a template in place of a value (`{{ replicas }}`), are kept as text, and marked as unknown.
@@ -158,12 +160,18 @@ class _Reading:
             # {{ replicas }} without quotes is a mapping within a mapping to YAML.
             return Tree(self.path, ended.line, self.text[ended.begins : end], unknown="a template")
         entries: dict[str, Tree] = {}
+        lines: dict[str, int] = {}
         for name, value in zip(names, values, strict=True):
-            if name.text == _MERGE:
+            text = name.text or ""
+            if text == _MERGE:
                 for merged in value.items or (value,):
                     entries = {**merged.entries, **entries}
+            elif text in lines:
+                raise PropertiesError(
+                    f"{self.path}:{name.line}: {printable(text)} is given twice, first in line {lines[text]}; keep one"
+                )
             else:
-                entries[name.text or ""] = value
+                lines[text], entries[text] = name.line, value
         return Tree(self.path, ended.line, entries=entries, unknown=unknown, size=size)
 
 

@@ -1,22 +1,23 @@
 """Reads settings in YAML and JSON that have Kafka's own names, or those of client libraries and frameworks.
 
-They are the entries of a document for brokers or topics, property files in a `ConfigMap` of Kubernetes, or the entries
-of clients. Those become properties, with the names of the entries around them: `spring.kafka.producer.acks`. If the
-whole is the file of a framework, `dialects` reads all its documents at once, because a document of Spring can be a
-profile that changes the others. Otherwise each group of entries that configures a client is read by itself, wherever it
-is: in the `config` of a connector, or in the `producer` of an application.
+They are the entries of a document for brokers or topics, files in a `ConfigMap` of Kubernetes, or the entries of
+clients. Those become properties, with the names of the entries around them: `spring.kafka.producer.acks`. If the whole
+is the file of a framework, `dialects` reads all its documents at once, because a document of Spring can be a profile
+that changes the others. Otherwise each group of entries that configures a client is read by itself, wherever it is: in
+the `config` of a connector, or in the `producer` of an application.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
-from isrcheck.checker.cluster.contents import Contents
+from isrcheck.checker.cluster.contents import Contents, listed
 from isrcheck.checker.cluster.dialects import client_sections, has_clients, is_nested, sections_of_any_library
 from isrcheck.checker.cluster.formats.format import Format, Part
 from isrcheck.checker.cluster.formats.tree import Tree
 from isrcheck.checker.cluster.formats.values import settings_of, text_of_properties
-from isrcheck.checker.cluster.property_files import Property, Section, printable
+from isrcheck.checker.cluster.property_files import PropertiesError, Property, Section, printable
 from isrcheck.checker.cluster.releases import Role, roles_that_know
 
 # --- entries for brokers and topics ---
@@ -35,45 +36,88 @@ def _read_settings(part: Part, contents: Contents) -> None:
     contents.sections.append(Section(part.role, str(part.path), tuple(settings_of(part.tree))))
 
 
-# --- property files in a ConfigMap ---
+# --- files in a ConfigMap ---
 
 
-def _property_files(part: Part) -> Iterator[tuple[str, Sequence[Property]]]:
-    """Yield the entries of a ConfigMap that are property files of Kafka or of its clients, each with its name."""
+def _files(part: Part) -> Mapping[str, Sequence[Section]]:
+    """Return the sections of each entry of a ConfigMap, by its name; none of an entry that is not a property file or a
+    YAML or JSON document of Kafka or of its clients."""
     if part.tree.text_at("kind") != "ConfigMap":
-        return
-    for name, value in part.tree.at("data").entries.items():
-        is_text = value.is_block or "\n" in (value.text or "")
-        if is_text and name.endswith((".properties", ".config", ".conf", ".cfg")):
-            settings = text_of_properties(value)
-            if any(roles_that_know(one.key) for one in settings) or has_clients(settings) or is_nested(settings):
-                yield name, settings
+        return {}
+    of_map = f"in the ConfigMap {part.tree.text_at('metadata', 'name')}"
+    entries = part.tree.at("data").entries
+    return {name: _sections_of_file(name, value, part.role, f"{name} {of_map}") for name, value in entries.items()}
 
 
-def _read_property_files(part: Part, contents: Contents) -> None:
-    map_name = part.tree.text_at("metadata", "name")
-    for name, settings in _property_files(part):
-        contents.sections += client_sections(part.role, f"{name} in the ConfigMap {map_name}", [settings])
+def _sections_of_file(name: str, value: Tree, role: Role | None, member: str) -> Sequence[Section]:
+    is_text = value.is_block or "\n" in (value.text or "")
+    if is_text and name.endswith((".properties", ".config", ".conf", ".cfg")):
+        settings = text_of_properties(value)
+        if any(roles_that_know(one.key) for one in settings) or has_clients(settings) or is_nested(settings):
+            return client_sections(role, member, [settings])
+    elif value.text and name.endswith((".yml", ".yaml", ".json")):
+        trees = _trees(value)
+        return [section for tree in trees for section in _sections_of_clients(tree, trees, role, member)]
+    return []
+
+
+def _trees(value: Tree) -> Sequence[Tree]:
+    """Return the documents in the text of a value, with their places in the file around it; none if it has another
+    format."""
+    from isrcheck.checker.cluster.formats.documents import read_trees  # here, for most files need no parser of YAML
+
+    try:
+        trees = read_trees(value.path, "\n" * value.line + (value.text or ""))  # the text begins in the line below
+    except PropertiesError:
+        return ()
+    return trees if value.is_block else [_moved(tree, value.line) for tree in trees]
+
+
+def _moved(tree: Tree, line: int) -> Tree:
+    """Return a document whose values are all in one line of the file around it, as a text in quotes."""
+    entries = {name: _moved(entry, line) for name, entry in tree.entries.items()}
+    return replace(tree, line=line, items=tuple(_moved(item, line) for item in tree.items), entries=entries)
+
+
+def _read_files(part: Part, contents: Contents) -> None:
+    files = _files(part)
+    for sections in files.values():
+        contents.sections += sections
+    if left_out := [name for name, sections in files.items() if not sections]:
+        contents.remarks.append(
+            f"{part.tree.at('data').place}: entries of the ConfigMap {printable(part.tree.text_at('metadata', 'name'))}"
+            f" without known settings of Kafka are left out: {listed(left_out)}"
+        )
 
 
 # --- entries for clients ---
 
 
 def _read_clients(part: Part, contents: Contents) -> None:
-    own = _flat(part.tree)
-    if is_nested(own):
-        from isrcheck.checker.cluster.formats.documents import read_trees  # here, for most files need no parser of YAML
+    documents: Sequence[Tree] = [part.tree]
+    if is_nested(_flat(part.tree)):
+        from isrcheck.checker.cluster.formats.documents import read_trees  # here, as above
 
-        documents = [_flat(tree) for tree in read_trees(part.path, part.text)]
-        if own == next((document for document in documents if is_nested(document)), own):
-            contents.sections += client_sections(part.role, str(part.path), documents)
-        return
-    for name, group in _groups(part.tree):
-        member = f"{part.path} ({printable(name)})" if name else str(part.path)
-        role = part.role or _role_of(name)
-        sections = client_sections(role, member, [group])
+        documents = read_trees(part.path, part.text)
+    contents.sections += _sections_of_clients(part.tree, documents, part.role, str(part.path))
+
+
+def _sections_of_clients(tree: Tree, documents: Sequence[Tree], role: Role | None, member: str) -> Sequence[Section]:
+    """Return the sections of one of the documents of a file; if the whole is the file of a framework, those of all
+    documents for the first of its documents, and none for the others."""
+    own = _flat(tree)
+    if is_nested(own):
+        flat = [_flat(document) for document in documents]
+        is_first = own == next((document for document in flat if is_nested(document)), own)
+        return client_sections(role, member, flat) if is_first else []
+    found: list[Section] = []
+    for name, group in _groups(tree):
+        of_group = f"{member} ({printable(name)})" if name else member
+        own_role = role or _role_of(name)
+        sections = client_sections(own_role, of_group, [group])
         is_decided = all(section.library is not None for section in sections)
-        contents.sections += sections if is_decided else sections_of_any_library(role, member, group)
+        found += sections if is_decided else sections_of_any_library(own_role, of_group, group)
+    return found
 
 
 def _role_of(name: str) -> Role | None:
@@ -107,7 +151,9 @@ def _groups(tree: Tree, name: str = "") -> Iterator[tuple[str, list[Property]]]:
         yield from _groups(item, name)
 
 
-CONFIG_MAPS = Format("a ConfigMap with a property file", lambda part: any(_property_files(part)), _read_property_files)
+CONFIG_MAPS = Format(
+    "a ConfigMap with files of brokers or clients", lambda part: any(_files(part).values()), _read_files
+)
 SERVERS = Format("settings of brokers or topics as YAML or JSON", _has_settings, _read_settings)
 CLIENTS = Format(
     "settings of Kafka clients (Spring, Kafka Connect, librdkafka, Sarama, ...)",

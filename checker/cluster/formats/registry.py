@@ -216,6 +216,9 @@ def _refusal(documents: Sequence[Tree]) -> str:
     if kinds:
         what = f"has resources of Kubernetes ({listed(kinds)})"
         instead = "the output of kubectl get kafka,kafkanodepool,kafkatopic,statefulset,configmap -o yaml"
+    if kinds == ["ConfigMap"]:
+        files = listed([name for document in documents for name in document.at("data").entries])
+        what, instead = f"has a ConfigMap with {files or 'no entries'}", _EXTRACT
     return (
         f"{what}, in which isrcheck knows no description of Kafka; give {instead}, or a file that docs/your_cluster.md"
         " lists"

@@ -6,6 +6,9 @@ msk-default-configuration.md, read in November 2026. Not confirmed there: that E
 min.insync.replicas=2, and that Confluent Cloud keeps 3 replicas of every topic with min.insync.replicas=2 unless given.
 A remark says of each such value that it is assumed. Clusters with tiered storage have a column of their own in the
 present edition of the guide; for them the same values are assumed.
+
+Before 4.0, a version of MSK without `.kraft` at its end (3.6.0, 3.8.x) has ZooKeeper, and one with it (3.7.x.kraft) has
+KRaft controllers. Source: `KRaft mode` in the same guide (kraft-intro), read in November 2026.
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ from isrcheck.checker.cluster.formats.tree import Tree
 from isrcheck.checker.cluster.formats.values import number, settings_of, text_of_properties, unknown
 from isrcheck.checker.cluster.property_files import PropertiesError, Property, Section, printable
 from isrcheck.checker.cluster.releases import Role
+from isrcheck.checker.cluster.versions import Evidence, Mode
 
 _BLOCK = re.compile(
     r'(?:resource|data|module|variable|provider|output)\s+"[^"]*"(?:\s+"[^"]*")?\s*\{|locals\s*\{|terraform\s*\{'
@@ -180,14 +184,24 @@ def _read_version(resource: Block, contents: Contents) -> None:
 
 
 def _add_release(version: Tree, contents: Contents) -> None:
-    text = (version.text or "").removesuffix(".kraft").removesuffix(".tiered")
-    contents.releases.append((text.removesuffix(".x"), version.place))
+    """Add the release that a version of MSK names, and the mode that it shows."""
+    text = version.text or ""
+    release = text.removesuffix(".kraft").removesuffix(".tiered").removesuffix(".x")
+    contents.releases.append((release, version.place))
+    if text.endswith(".kraft"):
+        shown, mode = "has KRaft controllers", Mode.KRAFT
+    elif text.startswith(("1.", "2.", "3.")):
+        shown, mode = "has ZooKeeper, because it does not end in .kraft", Mode.ZOOKEEPER
+    else:
+        return
+    contents.signs.append(Evidence(f"{text} {shown} ({version.place})", mode=mode, tool="the version of MSK"))
 
 
 def _read_topic(resource: Block, contents: Contents) -> None:
     name_is, partitions_is = _TOPICS[resource.words[1]]
     named, replicas = resource.attribute(name_is), resource.attribute("replication_factor")
-    name = resource.words[2] if unknown(named) or named.text is None else named.text
+    address = ".".join(resource.words[1:])
+    name = f"of unknown name ({address})" if unknown(named) or named.text is None else named.text
     settings = settings_of(resource.attribute("configs" if resource.words[1] == "aws_msk_topic" else "config"))
     assumed = ""
     if resource.words[1] == _CONFLUENT:
@@ -196,17 +210,17 @@ def _read_topic(resource: Block, contents: Contents) -> None:
         if not any(line.key == "min.insync.replicas" for line in settings):
             settings.append(Property("min.insync.replicas", "2", named.path, named.line))
             assumed += ", and sets min.insync.replicas=2 if it is not given"
-    partitions = number(resource.attribute(partitions_is), partitions_is)
+    repeated = [each for each in ("for_each", "count") if each in resource.attributes]
+    partitions = 0 if repeated else number(resource.attribute(partitions_is), partitions_is)
     contents.add_topic(name, settings, partitions, number(replicas, "replication_factor"), replicas.place)
     for value, what in ((named, name_is), (replicas, "replication_factor")):
         if why := unknown(value):
-            contents.remarks.append(f"{value.place}: {what} of {printable(name)} is {why}: unknown")
-    for each in ("for_each", "count"):
-        if each in resource.attributes:
-            contents.remarks.append(
-                f"{resource.attribute(each).place}: {printable(name)} stands for several topics ({each}); the answer is"
-                " for their common settings"
-            )
+            contents.remarks.append(f"{value.place}: {what} of {printable(address)} is {why}: unknown")
+    for each in repeated:
+        contents.remarks.append(
+            f"{resource.attribute(each).place}: {printable(address)} stands for several topics ({each}); the answer is"
+            " for their common settings"
+        )
     if assumed:
         contents.remarks.append(f"{resource.place}: assumed: {assumed}")
 

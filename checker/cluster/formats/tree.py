@@ -25,7 +25,7 @@ class Tree:
     """The text of a value that is neither a list nor has entries; None if nothing is written, or null."""
     items: tuple[Tree, ...] = ()
     entries: Mapping[str, Tree] = field(default_factory=dict)
-    """The entries by name, in the order of the file; of two entries with one name, the later counts, as in parsers."""
+    """The entries by name, in the order of the file."""
     unknown: str = ""
     """What stands in place of the value, such as `a value with the tag !vault`; empty if the value is known."""
     is_block: bool = False

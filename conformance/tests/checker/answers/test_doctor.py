@@ -672,6 +672,19 @@ def test_the_time_of_an_answer_is_shared_by_its_questions(ask, fake, monkeypatch
 # ------------------------------------------------------------------------------------------------------ a whole cluster
 
 
+def test_the_table_counts_declared_partitions_and_says_where_their_number_is_unknown(ask, ask_json):
+    topic = "kind: KafkaTopic\napiVersion: kafka.strimzi.io/v1\nmetadata: {name: NAME}\nspec: SPEC\n---\n"
+    declared = topic.replace("NAME", "a").replace("SPEC", "{partitions: 12}")
+    unknown = topic.replace("NAME", "b").replace("SPEC", "{config: {min.insync.replicas: 2}}")
+    code, text, _ = ask("--describe t.yaml --kafka-version 3.9", t_yaml=declared + unknown)
+    assert code == UNDECIDED
+    lines = text.splitlines()
+    assert "  2 topics with ? partitions, 2 distinct cases, Kafka 3.9 (--kafka-version)" in lines
+    assert [re.search(r" {2}1 +(\S+)  replicas=\?", line)[1] for line in lines if "replicas=?" in line] == ["12", "?"]
+    _, content = ask_json("--describe t.yaml --kafka-version 3.9", t_yaml=declared + unknown)
+    assert [one["partitions"] for one in content["answers"]] == [12, None]
+
+
 def test_each_distinct_case_is_answered_once_the_worst_first(ask, fake, ask_json):
     topics = (
         describe("orders", 3, configs="min.insync.replicas=2")

@@ -284,6 +284,21 @@ def test_kafka_connect_names_what_does_not_reach_its_clients_and_its_internal_to
     assert read.clusters[0].producer.acks.text == "all"
 
 
+def test_what_a_connector_gives_the_topics_that_it_creates_is_told() -> None:
+    read = reading(
+        "connector.class=x\nproducer.override.acks=all\ntopic.creation.default.replication.factor=2\n"
+        "topic.creation.default.partitions=1\ntopic.creation.logs.min.insync.replicas=1\n"
+    )
+    assert read.remarks == tuple(
+        f"{given} holds for topics that the connector creates, and is not in the answer; for them, give {key} in a file"
+        " of its own (--topic)"
+        for given, key in (
+            ("f:3: topic.creation.default.replication.factor=2", "replication.factor"),
+            ("f:5: topic.creation.logs.min.insync.replicas=1", "min.insync.replicas"),
+        )
+    )
+
+
 def test_each_setting_of_a_connector_is_read_once() -> None:
     read = cluster("connector.class=x\nproducer.override.acks=1\nproducer.override.linger.ms=5\n")
     assert read.producer.acks.source == "f:2"

@@ -116,10 +116,12 @@ def test_aliases_within_the_limit_are_repeated() -> None:
         ("a: &a [*a]\n", "f:1: *a repeats no value that has ended above it"),
         ("a: *nobody\n", "f:1: *nobody repeats no value that has ended above it"),
         ("x: 1\na: [1\nb: 2\n", "f:3: is neither YAML nor JSON (did not find expected ',' or ']'); correct it there"),
+        ("acks: all\nb: 1\nacks: 1\n", "f:3: acks is given twice, first in line 1; keep one"),
+        ('{"acks": "all",\n "acks": "all"}', "f:2: acks is given twice, first in line 1; keep one"),
         ("[" * 101, f"f:1: is nested more than {MOST_NESTED} values deep"),
         ('{"a": "' + "x" * MOST_CHARACTERS + '"}', "f: is YAML, JSON or HCL of more than 64 MiB; give a part of it"),
     ],
-    ids=["itself", "nobody", "syntax", "deep", "long"],
+    ids=["itself", "nobody", "syntax", "twice", "twice in JSON", "deep", "long"],
 )
 def test_what_cannot_be_read_is_refused_in_one_line(text: str, message: str) -> None:
     assert refused(text) == message

@@ -59,6 +59,46 @@ def test_a_property_file_in_a_config_map() -> None:
         }
     }
     assert found.racks == {1: "az1"}
+    assert found.remarks == (
+        "f1:6: entries of the ConfigMap kafka without known settings of Kafka are left out: log4j.properties, start.sh",
+    )
+
+
+APPLICATION = """\
+spring:
+  kafka:
+    producer:
+      acks: 1
+---
+spring:
+  kafka:
+    consumer:
+      isolation-level: read_committed
+"""
+CLIENTS = '{"app": {"producer": {"bootstrap.servers": "k:9092", "acks": 1}}}'
+
+
+def test_yaml_and_json_of_clients_in_a_config_map() -> None:
+    indented = "".join(f"    {line}\n" for line in APPLICATION.splitlines())
+    found = described(f"{CONFIG_MAP}  application.yml: |\n{indented}  app.json: '{CLIENTS}'\n  bad.yaml: '{{'\n")
+    lines = [line for section in found.sections for line in section.properties]
+    assert [(line.key, line.value, line.place) for line in lines if line.key in ("acks", "isolation.level")] == [
+        ("acks", "1", "f1:19"),
+        ("isolation.level", "read_committed", "f1:24"),
+        *[("acks", "1", "f1:25")] * 2,  # of the Java client and of librdkafka
+    ]
+    assert found.remarks[0].endswith("are left out: log4j.properties, start.sh, bad.yaml")
+    quoted = APPLICATION.replace("\n", "\\n")
+    alone = described(f'kind: ConfigMap\nmetadata: {{name: a}}\ndata:\n  application.yaml: "{quoted}"\n')
+    assert {section.member for section in alone.sections} == {"application.yaml in the ConfigMap a"}
+    assert alone.sections[0].properties[0].place == "f1:4"
+
+
+def test_a_config_map_without_settings_of_kafka_is_refused_with_the_names_of_its_entries() -> None:
+    assert refused("kind: ConfigMap\ndata:\n  notes.txt: hello\n") == (
+        f"f1: has a ConfigMap with notes.txt, in which isrcheck knows no description of Kafka; give {EXTRACT}, or a"
+        " file that docs/your_cluster.md lists"
+    )
 
 
 def test_resources_of_the_operator_of_confluent() -> None:
@@ -155,7 +195,7 @@ def test_documents_without_a_known_format_are_refused_by_what_they_are(text: str
 
 def test_documents_that_are_left_out_are_named() -> None:
     found = described(CONFIG_MAP + "---\nkind: Service\n---\nkind: Secret\n---\nx: 1\n")
-    assert found.remarks == (
+    assert found.remarks[1:] == (
         "f1: documents without a known format are left out: Service (line 16), Secret (line 18), a document (line 20)",
     )
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from conformance.tests.checker.cluster.formats.files import described, refused, release, settings, topics
+from isrcheck.checker.cluster.cluster import clusters_of, versions_of
+from isrcheck.checker.cluster.versions import Mode
 
 pytestmark = pytest.mark.sampled  # the first file of HCL compiles the grammar of python-hcl2, which takes seconds
 
@@ -110,6 +112,19 @@ def test_a_topic_of_the_kafka_provider() -> None:
     assert found.remarks == ()
 
 
+def test_the_numbers_of_partitions_are_added_up_or_unknown() -> None:
+    text = TOPIC + TOPIC.replace("systemd_logs", "others").replace("= 100", "= 20")
+    (known,) = clusters_of(described(text), "4.1").clusters
+    assert (known.topics, known.partition_count) == (("others", "systemd_logs"), 120)
+    (unknown,) = clusters_of(described(text.replace("= 20", "= var.count")), "4.1").clusters
+    assert unknown.partition_count is None
+    assert clusters_of(described(CLUSTER), None).clusters[0].partition_count == 0
+    (several,) = clusters_of(described(TOPIC.replace("  name ", "  count = 2\n  name ")), "4.1").clusters
+    assert several.partition_count is None
+    without_replicas = described(TOPIC.replace("factor = 2", "factor = var.f"))
+    assert clusters_of(without_replicas, "4.1").clusters[0].partition_count == 100
+
+
 def test_a_topic_of_confluent_cloud() -> None:
     found = described(CONFLUENT)
     assert topics(found) == {
@@ -190,11 +205,14 @@ def test_a_cluster_whose_configuration_is_in_a_dynamic_block_does_not_get_the_de
 def test_unknown_names_and_numbers_of_replicas_are_told() -> None:
     text = TOPIC.replace('"systemd_logs"', "each.key").replace("= 2", "= var.replicas")
     found = described(text.replace("  name ", "  for_each = toset(var.topics)\n  name "))
-    assert topics(found)["orders"] == {"min.insync.replicas": "2 (8)", "compression.type": "zstd (10)"}
+    assert topics(found)["of unknown name (kafka_topic.orders)"] == {
+        "min.insync.replicas": "2 (8)",
+        "compression.type": "zstd (10)",
+    }
     assert found.remarks == (
-        "f1:3: name of orders is the expression each.key: unknown",
-        "f1:4: replication_factor of orders is the expression var.replicas: unknown",
-        "f1:2: orders stands for several topics (for_each); the answer is for their common settings",
+        "f1:3: name of kafka_topic.orders is the expression each.key: unknown",
+        "f1:4: replication_factor of kafka_topic.orders is the expression var.replicas: unknown",
+        "f1:2: kafka_topic.orders stands for several topics (for_each); the answer is for their common settings",
     )
 
 
@@ -296,6 +314,32 @@ def test_a_cluster_whose_configuration_is_elsewhere_is_told() -> None:
     )
     assert settings(found) == {}
     assert found.remarks == ("f1:1: the configuration of this cluster is not in f1; give the file that has it",)
+
+
+ZOOKEEPER = "has ZooKeeper, because it does not end in .kraft"
+
+
+@pytest.mark.parametrize(
+    ("version", "release_named", "mode", "why"),
+    [
+        ("2.8.2.tiered", "2.8.2", Mode.ZOOKEEPER, ZOOKEEPER),
+        ("3.6.0", "3.6.0", Mode.ZOOKEEPER, ZOOKEEPER),
+        ("3.8.x", "3.8", Mode.ZOOKEEPER, ZOOKEEPER),
+        ("3.7.x.kraft", "3.7", Mode.KRAFT, "has KRaft controllers"),
+        ("4.0.x.kraft", "4.0", Mode.KRAFT, "has KRaft controllers"),
+        ("4.1.x", "4.1", Mode.KRAFT, ""),
+    ],
+)
+def test_the_version_of_msk_shows_the_mode(version: str, release_named: str, mode: Mode, why: str) -> None:
+    of_cluster = described(CLUSTER.replace("3.8.x", version))
+    of_configuration = described(MSK.partition('resource "aws_msk_cluster"')[0].replace("3.6.0", version))
+    of_module = described(MODULE.replace("3.5.1", version))
+    for found, line in ((of_cluster, 2), (of_configuration, 6), (of_module, 3)):
+        assert release(found) == f"{release_named} (f1:{line})"
+        assert [one.shown for one in found.evidence] == ([f"{version} {why} (f1:{line})"] if why else [])
+        versions = versions_of(found, None)
+        assert versions.mode.value is mode
+        assert not any("ZooKeeper" in assumed or "controllers" in assumed for assumed in versions.assumed)
 
 
 @pytest.mark.parametrize(("text", "first"), [(MSK, "this in f1:5"), (CLUSTER, "main in f1:1"), (MODULE, "msk in f1:1")])
