@@ -33,7 +33,7 @@ from isrcheck.models.registry import load_file
 pytestmark = pytest.mark.sampled
 
 SEED = 1
-MANY = 40
+MANY = 44
 
 COUNTER = '''\
 """A counter that starts anew."""
