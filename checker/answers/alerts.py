@@ -3,46 +3,62 @@
 In:  the answers about a cluster.
 Out: the text of a YAML file (--alerts FILE), in which a finding without a metric is a comment; or objects for --json.
 
-The names of metrics follow the example configurations of the JMX exporter for Kafka: lower case, `_total` in place of
-PerSec. The names of MBeans are those of Kafka's sources (ReplicaManager, LogManager, ControllerMetadataMetrics,
+The names of MBeans are those of Kafka's sources (ReplicaManager, LogManager, ControllerMetadataMetrics,
 QuorumControllerMetrics; KafkaController with ZooKeeper).
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from isrcheck.checker.answers.answer import Answer
-from isrcheck.checker.answers.findings import Finding
 from isrcheck.checker.answers.questions import Question, Topic
 from isrcheck.checker.answers.report import how_lost, subject
+from isrcheck.checker.results.terminal import grouped
 
 
 @dataclass(frozen=True)
 class Alert:
-    """An alert: the metric with its threshold, and the findings for which it is there."""
+    """An alert: the metric with its threshold, and the reasons for which a cluster needs it."""
 
     name: str
     """The name under which Prometheus shows the alert."""
     source: str
-    """What the metric measures: the MBean of Kafka."""
+    """The MBean of Kafka that the metric comes from; or in words what the metric measures."""
     query: str
-    """The value that is watched, in PromQL."""
-    threshold: str
-    """The comparison with which the value fires, as in `> 0`."""
-    pause: str
-    """How long the condition has to hold before the alert fires (`for` in a rule of Prometheus)."""
+    """The value that is watched, in PromQL; {} stands for the metric of the MBean."""
     severity: str
     """`critical` or `warning`."""
     why: Callable[[Answer], str | None]
     """Returns what the alert shows about an answer's topics; None if they do not need the alert."""
+    pause: str = "0m"
+    """How long the condition has to hold before the alert fires (`for` in a rule of Prometheus)."""
+    threshold: str = "> 0"
+    """The comparison with which the alert fires."""
+    since: str = ""
+    """The first release with the metric; empty if every release has it."""
+
+    @property
+    def metric(self) -> str:
+        """The name of the metric within its MBean; without an MBean, what the metric measures."""
+        return self.source.rpartition("name=")[2]
+
+    def is_for(self, answer: Answer) -> bool:
+        """Whether the release of an answer has the metric."""
+        return not self.since or answer.cluster.release.has(self.since)
 
     @property
     def expression(self) -> str:
         """The condition, in PromQL."""
-        return f"{self.query} {self.threshold}"
+        return f"{self.query.format(metric_of(self.source))} {self.threshold}"
+
+
+def metric_of(mbean: str) -> str:
+    """Return the name that the example configurations of the JMX exporter for Kafka give to the metric of an MBean."""
+    return re.sub(r"\.|:type=|,name=", "_", mbean).replace("PerSec", "_total").lower()
 
 
 @dataclass(frozen=True)
@@ -51,16 +67,16 @@ class Rule:
 
     alert: Alert
     findings: dict[str, list[str]]
-    """What the alert shows, each with the topics and settings (`report.subject`) for which it shows this."""
+    """Each text that says what the alert shows, with the topics and settings (`report.subject`) that it is about."""
 
     @property
     def summary(self) -> str:
-        """All that the alert shows, in one line."""
+        """Everything that the alert shows, in one line."""
         return "; ".join(self.findings)
 
     @property
     def description(self) -> str:
-        """For which topics the rule is there, and which MBean its metric comes from."""
+        """The topics for which the rule is there, and the MBean that its metric comes from."""
         subjects = "; or ".join(" | ".join(subjects) for subjects in self.findings.values())
         return f"For {subjects}. Source: {self.alert.source}"
 
@@ -71,9 +87,8 @@ CONTROLLER = "kafka.controller:type=KafkaController,name="
 
 
 def _offline(answer: Answer) -> str:
-    return "no replica that may lead is alive: nothing can be written or read" + (
-        "; the settings allow an unclean election, which loses records" if answer.case.unclean_election else ""
-    )
+    unclean = "; the settings allow an unclean election, which loses records" if answer.case.unclean_election else ""
+    return f"no replica that may lead is alive: nothing can be written or read{unclean}"
 
 
 def _below(answer: Answer) -> str | None:
@@ -113,131 +128,98 @@ def _shrinking(answer: Answer) -> str | None:
     defects = [exposure.failure.number for exposure in answer.exposed if exposure.loses_records]
     if answer.case.replication_factor < 2 or not defects:
         return None
-    return (
-        f"replicas leave the ISR again and again; known defects of this release lose records then ({_listed(defects)})"
-    )
-
-
-def _listed(defects: Sequence[str]) -> str:
-    return ", ".join(defects)
+    says = "replicas leave the ISR again and again; known defects of this release lose records then"
+    return f"{says} ({', '.join(defects)})"
 
 
 def _fails(answer: Answer, topic: Topic) -> bool:
-    finding: Finding | None = answer.findings.get(Question(topic))
+    finding = answer.findings.get(Question(topic))
     return finding is not None and finding.fails
 
 
 def _disk(answer: Answer) -> str | None:
-    return (
-        "a log directory is offline; one lost disk can lose acknowledged records"
-        if _fails(answer, Topic.DISK)
-        else None
-    )
+    says = "a log directory is offline; one lost disk can lose acknowledged records"
+    return says if _fails(answer, Topic.DISK) else None
 
 
 def _restarts(answer: Answer) -> str | None:
     if not (_fails(answer, Topic.POWER) or _fails(answer, Topic.POWER_OF_ALL)):
         return None
-    return "several brokers restarted together: after a loss of power, records that were not flushed can be lost"
+    return (
+        "brokers started within 2 minutes of each other: if they lost power, records that were not flushed can be lost"
+        " (restarts by hand in such quick succession look the same; brokers that come back one by one are not noticed)"
+    )
 
 
 def _transactions(answer: Answer) -> str | None:
     if not answer.case.transactions:
         return None
-    return "transactions are open for longer than their timeout: read_committed consumers wait at them"
+    # ProducerStateManager.hasLateTransaction
+    return (
+        "transactions are open for 5 minutes longer than transaction.max.timeout.ms permits: read_committed consumers"
+        " wait at them"
+    )
 
+
+_STARTED = f"(process_start_time_seconds and on (instance) {metric_of(f'{MANAGER}LeaderCount')})"
+"""When each broker started: the processes that have the metric of a broker."""
 
 ALERTS = (
-    Alert(
-        "KafkaOfflinePartitions",
-        f"{CONTROLLER}OfflinePartitionsCount",
-        "max(kafka_controller_kafkacontroller_offlinepartitionscount)",
-        "> 0",
-        "0m",
-        "critical",
-        _offline,
-    ),
+    Alert("KafkaOfflinePartitions", f"{CONTROLLER}OfflinePartitionsCount", "max({})", "critical", _offline),
     Alert(
         "KafkaUncleanLeaderElection",
         "kafka.controller:type=ControllerStats,name=UncleanLeaderElectionsPerSec",
-        "sum(increase(kafka_controller_controllerstats_uncleanleaderelections_total[10m]))",
-        "> 0",
-        "0m",
+        "sum(increase({}[10m]))",
         "critical",
         _unclean,
     ),
-    Alert(
-        "KafkaUnderMinIsr",
-        f"{MANAGER}UnderMinIsrPartitionCount",
-        "sum(kafka_server_replicamanager_underminisrpartitioncount)",
-        "> 0",
-        "0m",
-        "critical",
-        _below,
-    ),
-    Alert(
-        "KafkaAtMinIsr",
-        f"{MANAGER}AtMinIsrPartitionCount",
-        "sum(kafka_server_replicamanager_atminisrpartitioncount)",
-        "> 0",
-        "5m",
-        "warning",
-        _at,
-    ),
+    Alert("KafkaUnderMinIsr", f"{MANAGER}UnderMinIsrPartitionCount", "sum({})", "critical", _below, since="1.0"),
+    Alert("KafkaAtMinIsr", f"{MANAGER}AtMinIsrPartitionCount", "sum({})", "warning", _at, pause="5m", since="2.3"),
     Alert(
         "KafkaUnderReplicatedPartitions",
         f"{MANAGER}UnderReplicatedPartitions",
-        "sum(kafka_server_replicamanager_underreplicatedpartitions)",
-        "> 0",
-        "10m",
+        "sum({})",
         "warning",
         _lagging,
+        pause="10m",
     ),
     Alert(
-        "KafkaIsrShrinks",
-        f"{MANAGER}IsrShrinksPerSec",
-        "sum(increase(kafka_server_replicamanager_isrshrinks_total[15m]))",
-        "> 0",
-        "15m",
-        "warning",
-        _shrinking,
+        "KafkaIsrShrinks", f"{MANAGER}IsrShrinksPerSec", "sum(increase({}[15m]))", "warning", _shrinking, pause="15m"
     ),
     Alert(
         "KafkaNoActiveController",
         f"{CONTROLLER}ActiveControllerCount",
-        "sum(kafka_controller_kafkacontroller_activecontrollercount)",
-        "!= 1",
-        "1m",
+        "sum({})",
         "critical",
         lambda answer: "no controller, or more than one, is active: without one, no leader is elected",
+        pause="1m",
+        threshold="!= 1",
     ),
     Alert(
         "KafkaOfflineLogDirectory",
         "kafka.log:type=LogManager,name=OfflineLogDirectoryCount",
-        "sum(kafka_log_logmanager_offlinelogdirectorycount)",
-        "> 0",
-        "0m",
+        "sum({})",
         "critical",
         _disk,
+        since="1.0",
     ),
     Alert(
         "KafkaBrokersRestartedTogether",
         "the start time of the process, which the exporter itself provides",
-        "count(changes(process_start_time_seconds[15m]) > 0"
-        " and on (instance) kafka_server_replicamanager_leadercount >= 0)",
-        "> 1",
-        "0m",
-        "critical",
+        # The start times alone: a pod that is created again is a new instance, without samples from before the outage.
+        f"count({_STARTED} > time() - 900 and {_STARTED} > scalar(max({_STARTED})) - 120)",
+        "warning",
         _restarts,
+        threshold="> 1",
     ),
     Alert(
         "KafkaLateTransactions",
         f"{MANAGER}PartitionsWithLateTransactionsCount",
-        "sum(kafka_server_replicamanager_partitionswithlatetransactionscount)",
-        "> 0",
-        "5m",
+        "sum({})",
         "warning",
         _transactions,
+        pause="5m",
+        since="3.2",
     ),
 )
 
@@ -245,18 +227,26 @@ ALERTS = (
 def rules_of(answers: Sequence[Answer]) -> list[Rule]:
     """Return the rules that a cluster needs."""
     subjects = [subject(answer.cluster) for answer in answers]
-    always_fires = any(map(has_no_spare, answers))  # the sum over all topics
+    without_spare = sorted({topic for answer in answers if has_no_spare(answer) for topic in answer.cluster.topics})
     rules = []
     for alert in ALERTS:
-        if alert.why is _at and always_fires:
-            continue
-        findings: dict[str, list[str]] = {}
-        for answer, topics in zip(answers, subjects, strict=True):
-            if (why := alert.why(answer)) is not None and topics not in (same := findings.setdefault(why, [])):
-                same.append(topics)
+        found = [
+            (alert.why(answer), topics)
+            for answer, topics in zip(answers, subjects, strict=True)
+            if alert.is_for(answer)
+        ]
+        findings = grouped(dict.fromkeys((why, topics) for why, topics in found if why is not None))
         if findings:
-            rules.append(Rule(alert, findings))
+            is_at = alert.why is _at and without_spare
+            rules.append(Rule(_without_topics(alert, without_spare) if is_at else alert, findings))
     return rules
+
+
+def _without_topics(alert: Alert, topics: Sequence[str]) -> Alert:
+    """Return the alert KafkaAtMinIsr with the metric of each partition, and without these topics."""
+    names = "|".join(topics).replace(".", r"\\.")  # in a string of PromQL, a backslash is written twice
+    query = f'sum({{}}{{{{topic!~"{names}"}}}})'
+    return replace(alert, source="kafka.cluster:type=Partition,name=AtMinIsr", query=query)
 
 
 def as_yaml(answers: Sequence[Answer]) -> str:
@@ -303,14 +293,16 @@ def _without_metric(answer: Answer) -> Iterator[str]:
     """Yield a line for each finding that no alert shows."""
     topics = subject(answer.cluster)
     if has_no_spare(answer):
-        yield f"No rule for AtMinIsrPartitionCount, which is above 0 also when all is well: {topics}"
+        yield f"KafkaAtMinIsr leaves out what is at the minimum also when all is well: {topics}"
+    for alert in ALERTS:
+        if not alert.is_for(answer) and alert.why(answer):
+            yield f"No {alert.name}, whose metric {alert.metric} came with Kafka {alert.since}: {topics}"
     if any(_fails(answer, topic) for topic in (Topic.DUPLICATES, Topic.ORDER)):
         yield f"No metric of the brokers shows that records were duplicated or reordered: {topics}"
-    silent = [exposure.failure.number for exposure in answer.exposed]
-    if silent:
+    if silent := [exposure.failure.number for exposure in answer.exposed]:
         yield f"No metric shows that a known defect ({', '.join(silent)}) has happened: {topics}"
 
 
 def _quoted(text: str) -> str:
-    """The text as a YAML scalar; a brace is written so that Prometheus takes it for no template."""
+    """Return the text as a YAML scalar; {{, with which a template of Prometheus begins, becomes { {."""
     return json.dumps(text.replace("{{", "{ {"))

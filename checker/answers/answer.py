@@ -31,7 +31,7 @@ def case_of(cluster: Cluster) -> Case:
     """Return the `Case` of a cluster, with the nearest modelled generation if the cluster's protocol has no model."""
     generation, producer, replicas = cluster.generation, cluster.producer, cluster.replication_factor.value
     case = Case(generation.protocol, tuple(sorted(generation.switches.items())))
-    transactions: dict[str, str] = {}
+    transactions: Mapping[str, str] = {}
     if cluster.transactions is not None and cluster.transactions.why_unsearched is None and case.has_record_epochs:
         transactions = cluster.transactions.entries
     return replace(
@@ -403,11 +403,12 @@ class Answer:
         for finding in about_brokers(self.findings, Topic.SURVIVES):
             if not finding.is_known:
                 return f"how many brokers can be lost is undecided: {why_open(finding)}"
-        of_clients = [self.findings[Question(topic)] for topic in CLIENT_QUESTIONS if Question(topic) in self.findings]
-        for topic, finding in zip(CLIENT_QUESTIONS, of_clients, strict=False):
+        asked = (Question(topic) for topic in CLIENT_QUESTIONS)
+        of_clients = {question.topic: self.findings[question] for question in asked if question in self.findings}
+        for topic, finding in of_clients.items():
             if not finding.is_known:
                 return f"what clients are promised about {topic.value} is undecided: {why_open(finding)}"
-        failing = [finding.property_name for finding in of_clients if finding.word is Word.VIOLATED]
+        failing = [finding.property_name for finding in of_clients.values() if finding.word is Word.VIOLATED]
         return f"{', '.join(failing)} can fail, which no known defect of this release explains" if failing else None
 
     @property

@@ -27,7 +27,7 @@ SIZES = ("records", "log_size", "partition_changes")
 
 
 MOST_PROCESSES = 4
-"""The number of simultaneous searches: with more, the last searches run alone for most of the time."""
+"""The most simultaneous searches: of more, the last ones would run alone for most of the time."""
 
 
 def answerer_of(options: Options, opening: OpenSession, left: Callable[[], float | None]) -> Answerer:
@@ -41,7 +41,7 @@ def budgets_of(settings: Sequence[str]) -> dict[str, int]:
     """Read budgets (numbers of faults, sizes) from `--set NAME=VALUE`. Raises UsageError for a bad NAME or VALUE."""
     if not settings:
         return {}
-    from isrcheck.models.kafka.generations import MODEL  # here, for few commands raise budgets
+    from isrcheck.models.kafka.generations import MODEL  # here, because few commands raise budgets
 
     budgets = {}
     for text in settings:
@@ -108,19 +108,15 @@ class Searches:
     def expect(self, questions: Sequence[Expected], limits: Limits, reserve: float, part: float) -> None:
         """Begin the searches for these questions, side by side if possible (see `Answerer.expect`)."""
         count = min(limits.threads, MOST_PROCESSES)
-        if self.searcher is None and (count == 1 or len(questions) <= 1):
-            return
-        if self.searcher is None:
+        if self.searcher is None and count > 1 and len(questions) > 1:
             from isrcheck.checker.answers.searching import Searcher, SideBySide
 
             self.several = SideBySide(count, self.left)
             self.searcher = Searcher(self.several, self.budgets)
         if self.several is None:
             return
-        searches: list[tuple[Search, float]] = []
-        for case, question, weight in questions:
-            planned = self._planned(case, question)
-            searches += [(search, weight / len(planned)) for search in planned]
+        plans = [(self._planned(case, question), weight) for case, question, weight in questions]
+        searches = [(search, weight / len(planned)) for planned, weight in plans for search in planned]
         self.several.expect(searches, limits, reserve, part)
 
     def answer(self, case: Case, question: Question, limits: Limits) -> Finding:

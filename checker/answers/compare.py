@@ -14,11 +14,11 @@ from typing import Any
 
 from isrcheck.checker.answers.answer import Answer, Kind
 from isrcheck.checker.answers.findings import Finding
-from isrcheck.checker.answers.questions import Question, Topic, concerns, is_in, loses_acknowledged
-from isrcheck.checker.answers.report import cells, how_lost, searched_rows, step_lines, subject, works
+from isrcheck.checker.answers.questions import Question, Topic, concerns, defects_of, is_in, loses_acknowledged
+from isrcheck.checker.answers.report import cells, first_line, how_lost, searched_rows, step_lines, subject, works
 from isrcheck.checker.cluster.contents import listed
 from isrcheck.checker.cluster.upgrade import COMPARE_WITH, Sides
-from isrcheck.checker.results.terminal import counted, table
+from isrcheck.checker.results.terminal import counted, grouped, table
 from isrcheck.checker.results.verdict import Word
 from isrcheck.models.kafka.failures.catalogue import During, Failure, failures
 
@@ -29,7 +29,7 @@ class State(Enum):
     PRESENT = "present"
     UNDECIDED = "undecided"
     PERMITTED = "permitted"
-    """It was not searched, because the settings alone permit a loss like it."""
+    """The danger was not searched, because the settings alone permit such a loss."""
     ABSENT = "absent"
 
 
@@ -39,7 +39,7 @@ class Outcome(Enum):
     FIXED = "fixed"
     NEW = "new"
     UNDECIDED = "undecided"
-    """Before or after the change, it is not known whether the danger is there."""
+    """Before or after the change it is not known whether the danger is present."""
     UNCHANGED = "unchanged"
 
 
@@ -48,10 +48,15 @@ class Danger:
     """Something that can go wrong: a loss, a known defect, brokers down."""
 
     label: str
+    """One of LABELS."""
     says: str
 
 
 LOSS = Danger("Loss", "an acknowledged record can be lost")
+
+BROKEN = Danger("Broken", "no acks=all write can be acknowledged")
+OTHERS = Danger("Broken", "what else can go wrong is not searched while no acks=all write can be acknowledged")
+"""What stands for all other dangers if one side is broken."""
 
 LABELS = ("Broken", "Loss", "Defect", "Power", "Disk", "Resends", "Transactions", "Brokers")
 """The labels of dangers, in the order in which dangers are listed."""
@@ -67,8 +72,8 @@ class Change:
 
     @property
     def outcome(self) -> Outcome | None:
-        """What the change does to the danger; None if it is absent before and after the change, or only permitted: the
-        loss that the settings permit is a danger of its own."""
+        """What the change does to the danger; None if the danger is absent or only permitted, before and after the
+        change: a loss that the settings permit is a danger of its own (LOSS)."""
         if {self.was, self.becomes} <= {State.ABSENT, State.PERMITTED}:
             return None
         if State.UNDECIDED in (self.was, self.becomes):
@@ -79,7 +84,7 @@ class Change:
 
     @property
     def line(self) -> str:
-        """The danger as text; with both states if one is undecided, or if the settings of one side permit the loss."""
+        """The danger as text; with both states if one is undecided; with the side on which the settings permit it."""
         states = ""
         if self.outcome is Outcome.UNDECIDED:
             states = f" ({self.was.value} before, {self.becomes.value} after)"
@@ -98,8 +103,12 @@ class Compared:
 
     @property
     def changes(self) -> dict[Outcome, list[Change]]:
-        """The dangers by what the change does to them. Where nothing was searched, nothing is known to be absent."""
+        """The dangers by what the change does to them. A danger that an answer does not mention is PERMITTED if its
+        settings alone permit such a loss; otherwise ABSENT, or UNDECIDED if nothing was searched. If a side is broken,
+        all other dangers are summed up as one (OTHERS)."""
         was, becomes = ({danger: state for danger, state, _ in _states(answer)} for answer in (self.before, self.after))
+        if BROKEN in {**was, **becomes}:
+            was, becomes = map(_summed_up, (was, becomes))
         dangers = sorted({**was, **becomes}, key=lambda danger: LABELS.index(danger.label))
         for states, answer in ((was, self.before), (becomes, self.after)):
             unless = State.ABSENT if answer.findings else State.UNDECIDED
@@ -115,34 +124,25 @@ class Compared:
         was, becomes = self.before.case.min_insync_replicas, self.after.case.min_insync_replicas
         during = {During.CHANGED_MINIMUM} if was != becomes else set()
         during |= {During.RAISED_MINIMUM} if was < becomes else set()
-        return [
-            failure
-            for failure in failures()
-            if failure.during in during
-            and any(
-                is_in(failure, answer.cluster.release, answer.case) and concerns(answer.case, failure)
-                for answer in (self.before, self.after)
-            )
-        ]
+        of_both = (defects_of(answer.case, answer.cluster.release) for answer in (self.before, self.after))
+        defects = {question.name for questions in of_both for question in questions}
+        return [failure for failure in failures() if failure.during in during and failure.name in defects]
 
     @property
     def settings(self) -> list[tuple[str, str | None, str | None]]:
         """The settings that files give on at least one side, if they differ: key, old and new value. A value is None if
         the setting has no meaning on that side."""
-        old, new = (
-            {setting.key: setting for setting in answer.cluster.understood} for answer in (self.before, self.after)
-        )
+        old, new = ({one.key: one for one in answer.cluster.understood} for answer in (self.before, self.after))
         rows = []
         for key in dict.fromkeys((*old, *new)):
-            both = [setting for setting in (old.get(key), new.get(key)) if setting is not None]
             was, becomes = (side[key].text if key in side else None for side in (old, new))
-            if was != becomes and not all(setting.is_default for setting in both):
+            if was != becomes and not all(side[key].is_default for side in (old, new) if key in side):
                 rows.append((key, was, becomes))
         return rows
 
     @property
     def defaults(self) -> list[tuple[str, str, str]]:
-        """The settings that the files leave to the defaults, if the change has other ones: key, old and new value."""
+        """The settings that have a default on both sides, if the two defaults differ: key, old and new value."""
         new = {setting.key: setting for setting in self.after.cluster.understood if setting.is_default}
         return [
             (setting.key, setting.text, new[setting.key].text)
@@ -153,11 +153,10 @@ class Compared:
 
 def compared(sides: Sides, before: Sequence[Answer], after: Sequence[Answer]) -> list[Compared]:
     """Return the pairs of answers; the topics of equal pairs are joined. The worst after the change come first."""
-    alike: dict[tuple[object, ...], list[Compared]] = {}
-    for (was, becomes), topics in sides.pairs.items():
-        pair = Compared(before[was], after[becomes], topics)
-        key = (pair.before.case, pair.before.headline, pair.after.case, pair.after.headline)
-        alike.setdefault(key, []).append(pair)
+    every = [Compared(before[was], after[becomes], topics) for (was, becomes), topics in sides.pairs.items()]
+    alike = grouped(
+        ((pair.before.case, pair.before.headline, pair.after.case, pair.after.headline), pair) for pair in every
+    )
     pairs = [
         replace(group[0], topics=tuple(sorted(topic for pair in group for topic in pair.topics)))
         for group in alike.values()
@@ -182,7 +181,7 @@ SAYS: Mapping[Topic, tuple[str, str]] = {
 def _states(answer: Answer) -> Iterator[tuple[Danger, State, Finding | None]]:
     """Yield every danger that the answer speaks of, with its state, and the finding behind it (None: no search)."""
     if answer.why_broken is not None:
-        yield Danger("Broken", "no acks=all write can be acknowledged"), State.PRESENT, None
+        yield BROKEN, State.PRESENT, None
     if answer.loss is not None:
         yield LOSS, State.PRESENT if how_lost(answer) or answer.loss.fails else _state(answer.loss), answer.loss
     for exposure in answer.exposures:
@@ -196,6 +195,14 @@ def _states(answer: Answer) -> Iterator[tuple[Danger, State, Finding | None]]:
             yield _of_question(question), _state(finding, question.topic), finding
 
 
+def _summed_up(states: Mapping[Danger, State]) -> dict[Danger, State]:
+    """Return whether a side is broken; and whether any other danger is present, which is undecided if it is."""
+    if BROKEN in states:
+        return {BROKEN: State.PRESENT, OTHERS: State.UNDECIDED}
+    worst = min(states.values(), key=list(State).index, default=State.UNDECIDED)
+    return {BROKEN: State.ABSENT, OTHERS: worst}
+
+
 def _of_failure(failure: Failure) -> Danger:
     return Danger("Defect", f"{failure.number} {failure.title}")
 
@@ -207,14 +214,10 @@ def _of_question(question: Question) -> Danger:
 
 def _permitted(answer: Answer) -> set[Danger]:
     """Return the dangers of a loss that are not searched for an answer because its settings alone permit a loss."""
-    losses = {_of_question(Question(Topic.SURVIVES, lost)) for lost in range(1, answer.case.replication_factor + 1)}
-    return losses | {
-        _of_failure(failure)
-        for failure in failures()
-        if loses_acknowledged(failure)
-        and is_in(failure, answer.cluster.release, answer.case)
-        and not concerns(answer.case, failure)
-    }
+    case, release = answer.case, answer.cluster.release
+    losses = {_of_question(Question(Topic.SURVIVES, lost)) for lost in range(1, case.replication_factor + 1)}
+    defects = [failure for failure in failures() if loses_acknowledged(failure) and is_in(failure, release, case)]
+    return losses | {_of_failure(failure) for failure in defects if not concerns(case, failure)}
 
 
 def _state(finding: Finding, topic: Topic = Topic.LOSS) -> State:
@@ -256,7 +259,7 @@ def _evidence(pair: Compared) -> Iterator[str]:
     """Yield, for each danger, what is behind it before and after the change: findings, searches, steps of a history."""
     was, becomes = ({danger: finding for danger, _, finding in _states(answer)} for answer in (pair.before, pair.after))
     unsearched = {failure.number: why for answer in (pair.before, pair.after) for failure, why in answer.unsearched}
-    for change in (change for changes in pair.changes.values() for change in changes):
+    for change in (change for changes in pair.changes.values() for change in changes if change.danger != OTHERS):
         yield from ("", change.line)
         old, new = was.get(change.danger), becomes.get(change.danger)
         for side, finding in {"before": old, "after": new}.items() if old != new else [("before and after", old)]:
@@ -278,25 +281,22 @@ def _became(key: str, old: str | None, new: str | None) -> str:
 
 def headline(sides: Sides, pairs: Sequence[Compared]) -> str:
     """Return the first line: the change, and the number of distinct findings of each kind."""
-    counts = {
-        outcome: len({change.danger for pair in pairs for change in pair.changes[outcome]}) for outcome in Outcome
-    }
+    every = [pair.changes for pair in pairs]
+    counts = {outcome: len({change.danger for changes in every for change in changes[outcome]}) for outcome in Outcome}
     says = ", ".join(
         f"{count} {outcome.value}" for outcome, count in counts.items() if count or outcome is not Outcome.UNDECIDED
     )
     if sides.is_of_files:
         return f"With the files of {COMPARE_WITH}: {says}"
-    what = f"an {sides.kind}" if sides.kind == "upgrade" else f"a {sides.kind}"
     if sides.kind == "none":
         return f"Kafka {sides.becomes} is the release that the cluster has: {says}"
-    return f"After {what} from Kafka {sides.was} to {sides.becomes}: {says}"
+    change = "an upgrade" if sides.kind == "upgrade" else "a downgrade"
+    return f"After {change} from Kafka {sides.was} to {sides.becomes}: {says}"
 
 
 def _assumed(sides: Sides, pairs: Sequence[Compared]) -> list[str]:
-    old, new = (
-        [line for answer in answers for line in answer.cluster.assumed]
-        for answers in ([pair.before for pair in pairs], [pair.after for pair in pairs])
-    )
+    old = [line for pair in pairs for line in pair.before.cluster.assumed]
+    new = [line for pair in pairs for line in pair.after.cluster.assumed]
     if sides.is_of_files:
         return _of_each_side(old, new)
     return list(dict.fromkeys((*sides.assumed, *old, *new)))
@@ -343,8 +343,8 @@ def comparison_object(sides: Sides, pairs: Sequence[Compared]) -> dict[str, Any]
 def _object(pair: Compared) -> dict[str, Any]:
     return {
         "topics": list(pair.topics),
-        "before": _answer(pair.before),
-        "after": _answer(pair.after),
+        "before": first_line(pair.before),
+        "after": first_line(pair.after),
         "settings": [{"key": key, "before": old, "after": new} for key, old, new in pair.settings],
         "defaults": [{"key": key, "before": old, "after": new} for key, old, new in pair.defaults],
         "while_changing": [
@@ -356,13 +356,10 @@ def _object(pair: Compared) -> dict[str, Any]:
             }
             for failure in pair.while_changing
         ],
-        **{outcome.value: [*map(_change, changes)] for outcome, changes in pair.changes.items()},
+        **{
+            outcome.value: [
+                {**vars(one.danger), "before": one.was.value, "after": one.becomes.value} for one in changes
+            ]
+            for outcome, changes in pair.changes.items()
+        },
     }
-
-
-def _answer(answer: Answer) -> dict[str, str]:
-    return {"headline": answer.headline, "kind": answer.kind.value, "verdict": answer.verdict.value}
-
-
-def _change(change: Change) -> dict[str, str]:
-    return {**vars(change.danger), "before": change.was.value, "after": change.becomes.value}

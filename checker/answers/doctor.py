@@ -1,4 +1,4 @@
-"""`check --config`, `check --describe` and `isrcheck doctor`: tells from Kafka's files if a cluster can lose records.
+"""`check --config`, `check --describe` and `isrcheck doctor`: whether a cluster can lose records, by Kafka's files.
 
 `run` reads the files, and answers in the form that the options ask for: the questions about each distinct configuration
 (examining.py), a comparison (compare.py), a forecast of what happens if brokers fail (forecast.py), or a cluster that
@@ -23,9 +23,9 @@ from isrcheck.checker.answers.findings import trace_of
 from isrcheck.checker.answers.forecast import asked, foretell
 from isrcheck.checker.answers.questions import Question, Topic
 from isrcheck.checker.answers.report import answer_lines, as_object, now_of, table_lines
-from isrcheck.checker.cluster.cluster import Cluster, Reading
-from isrcheck.checker.cluster.contents import Contents
-from isrcheck.checker.cluster.formats.registry import read_clusters, read_files
+from isrcheck.checker.cluster.cluster import Cluster, Reading, clusters_of
+from isrcheck.checker.cluster.contents import Contents, Described
+from isrcheck.checker.cluster.formats.registry import read_files
 from isrcheck.checker.cluster.racks import merged
 from isrcheck.checker.cluster.releases import Role, Version
 from isrcheck.checker.command.forms import LiveRequest, live_request_of
@@ -46,7 +46,7 @@ SHOWN = {
     Topic.POWER_OF_ALL: "how a loss of power of all brokers loses a record",
     Topic.DISK: "how a lost disk loses a record",
 }
-"""For each topic of a question, what the trace of its finding shows."""
+"""What the trace of a finding shows, for each topic of questions whose findings have a trace."""
 
 
 def run(options: Options, opening: OpenSession) -> CommandResult:
@@ -83,7 +83,7 @@ def _forecast(options: Options, live: LiveRequest | None, events: Sequence[str])
 
 def _watch(options: Options, live: LiveRequest, opening: OpenSession) -> NoReturn:
     """Read a running cluster again and again, and answer for each reading, until the command is interrupted."""
-    from isrcheck.checker.answers.watch import watch  # here, for only this option needs a server
+    from isrcheck.checker.answers.watch import watch  # here, because only this option needs a server
 
     budget = Budget(options.limits.seconds, 0, opening.began)
     with closing(answerer_of(options, opening, lambda: budget.left)) as answerer:
@@ -104,7 +104,7 @@ def _diagnosis(options: Options, reading: Reading, asking: Asking, progress: Pro
     """Answer the questions about every distinct configuration, and write the files that the options ask for."""
     answers = _examined(reading.clusters, asking)
     progress.clear()
-    now = now_of(reading.clusters)
+    now = now_of(reading.clusters, reading.doubts.lines())
     if len(answers) == 1:
         lines = answer_lines(answers[0], now, reading.remarks, details=options.output.details)
     else:
@@ -114,8 +114,7 @@ def _diagnosis(options: Options, reading: Reading, asking: Asking, progress: Pro
                 lines += ["", *answer_lines(answer, now_of([answer.cluster]), details=True)]
     files, failure = _traces(options, answers)
     if files:
-        commands = {shlex.join(["trace", "show", str(path)]): shows for path, shows in files.items()}
-        lines += ["", *(f"{command}  # {shows}" for command, shows in commands.items())]
+        lines += ["", *(f"{shlex.join(['trace', 'show', str(path)])}  # {shows}" for path, shows in files.items())]
     alerts: Path | None = options.own.get("alerts")
     if alerts is not None:
         from isrcheck.traces.format.files import put
@@ -144,37 +143,38 @@ def _examined(clusters: Sequence[Cluster], asking: Asking) -> list[Answer]:
     return answers
 
 
-def _read(options: Options, live: LiveRequest | None = None) -> Reading:
-    """Read the cluster from the files of the command, and from a running cluster (see `_inputs`)."""
-    cluster, (files, known) = options.cluster, _inputs(options, live)
-    names = cluster.topic_names, cluster.metadata_version, known
-    reading = read_clusters(files, cluster.kafka_version, cluster.describe, *names)
-    given = ((broker, rack, f"--rack {rack}={broker}") for rack, brokers in cluster.racks for broker in brokers)
+def _read(options: Options, live: LiveRequest | None) -> Reading:
+    """Read the cluster that the command names, with the racks of --rack."""
+    reading = clusters_of(_described(options, live), *_versions(options))
+    given = ((broker, rack, f"--rack {rack}={broker}") for rack, brokers in options.cluster.racks for broker in brokers)
     return replace(reading, racks=merged(reading.racks, given))
 
 
-def _inputs(options: Options, live: LiveRequest | None) -> tuple[list[tuple[Role | None, Path]], Contents | None]:
-    """Return the files of the command; a file without a role (broker, ...) is known by its content. If `live` is given,
-    also ask the brokers of a running cluster, and return what they answer."""
+def _described(options: Options, live: LiveRequest | None) -> Described:
+    """Read the files of the command; a file without a role (broker, ...) is known by its content. If `live` is given,
+    also read a running cluster."""
     words = [options.model.target, *options.model.rest] if options.form.name == DOCTOR else []
     files = [(None if role is None else Role(role), path) for role, path in options.cluster.files]
     files += [(None, Path(word)) for word in words if word is not None]
-    return files, None if live is None else _asked(live, options.cluster.topic_names)
+    known = None if live is None else _asked(live, options.cluster.topic_names)
+    return read_files(files, options.cluster.describe, options.cluster.topic_names, known)
+
+
+def _versions(options: Options) -> tuple[str | None, str | None]:
+    return options.cluster.kafka_version, options.cluster.metadata_version
 
 
 def _sides(options: Options, live: LiveRequest | None) -> Sides:
-    """Read the two sides of a comparison: with --compare, the cluster before and after its brokers have this release;
-    otherwise what the command names, and the files of --compare-with."""
-    from isrcheck.checker.cluster.upgrade import of_files, upgraded  # here, for few commands compare
+    """Read the two sides of a comparison: with --compare, the cluster before and after its brokers get this release;
+    otherwise the cluster that the command names, and the cluster of the files of --compare-with."""
+    from isrcheck.checker.cluster.upgrade import of_files, upgraded  # here, because few commands compare
 
     release: Version | None = options.own.get("compare")
-    if release is None:
-        others = [(None, path) for path in options.own["compare_with"]]
-        names = options.cluster.kafka_version, (), options.cluster.topic_names, options.cluster.metadata_version
-        return of_files(_read(options, live), read_clusters(others, *names))
-    cluster, (files, known) = options.cluster, _inputs(options, live)
-    described = read_files(files, cluster.describe, cluster.topic_names, known)
-    return upgraded(described, cluster.kafka_version, cluster.metadata_version, release)
+    if release is not None:
+        return upgraded(_described(options, live), *_versions(options), release)
+    before = _read(options, live)
+    others = read_files([(None, path) for path in options.own["compare_with"]], (), options.cluster.topic_names)
+    return of_files(before, clusters_of(others, *_versions(options)))
 
 
 def _comparison(options: Options, sides: Sides, asking: Asking, progress: ProgressLine) -> CommandResult:
@@ -235,10 +235,8 @@ def _traces(options: Options, answers: Sequence[Answer]) -> tuple[dict[Path, str
 
 def _histories(answer: Answer) -> Iterator[tuple[str, History]]:
     """Yield, for each history of an answer, what it shows (a loss, or the title of a known failure) and the history."""
-    findings = [(shows, answer.findings.get(Question(topic))) for topic, shows in SHOWN.items()]
-    findings[1:1] = [
-        (f"{exposure.failure.number} {exposure.failure.title}", exposure.finding) for exposure in answer.exposed
-    ]
-    for shows, finding in findings:
+    loss, *others = [(shows, answer.findings.get(Question(topic))) for topic, shows in SHOWN.items()]
+    defects = [(f"{one.failure.number} {one.failure.title}", one.finding) for one in answer.exposed]
+    for shows, finding in (loss, *defects, *others):
         if finding is not None and finding.fails and finding.history is not None:
             yield shows, finding.history

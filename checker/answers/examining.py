@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Protocol
 
 from isrcheck.checker.answers.answer import Answer, Change, Exposure, Tried, case_of, fields_of, groups
@@ -31,7 +32,7 @@ ABOUT = {
 INTERRUPTED = "it was interrupted"
 OUT_OF_TIME = "the time is over (--seconds)"
 
-FIRST_SHARE, LOSS_WEIGHT, ADVICE_WEIGHT, SETTING_WEIGHT, BROKERS_WEIGHT = 1.0, 8.0, 6.0, 0.5, 0.1
+LOSS_WEIGHT, ADVICE_WEIGHT, SETTING_WEIGHT, BROKERS_WEIGHT = 8.0, 6.0, 0.5, 0.1
 """The weights by which questions share the time: each question gets the remaining time times its weight, divided by the
 sum of the weights still to come. Questions without a weight here weigh 1."""
 
@@ -78,13 +79,13 @@ class Asking:
         if wanted and not self.is_interrupted:
             self.answerer.expect(wanted, self.limits, reserve, self.part)
 
-    def ask(self, case: Case, question: Question, share: float = FIRST_SHARE) -> Finding:
-        """Return the answer to a question, whose search may take the fraction `share` of the time that is left."""
+    def ask(self, case: Case, question: Question, share: float = 1.0) -> Finding:
+        """Return the answer to a question; its search may take the fraction `share` of the time that is left."""
         if (case, question) in self.known:
             return self.known[case, question]
-        left = self.left()
         if not self.is_interrupted:
             self.tell(in_words(question))
+        left = self.left()
         within = self.limits if left is None else replace(self.limits, seconds=left * self.part * share)
         try:
             finding = self.answerer.answer(case, question, within)
@@ -133,7 +134,7 @@ def examine(cluster: Cluster, asking: Asking) -> Answer:
     is_searched = answer.why_undecidable in (None, cluster.generation.why_undecided)
     if answer.why_broken is not None or not is_searched:
         return answer
-    shares = _Shares([LOSS_WEIGHT, ADVICE_WEIGHT, *[1.0] * (len(failures) + len(OTHERS))])
+    shares = _Shares(LOSS_WEIGHT + ADVICE_WEIGHT + len(failures) + len(OTHERS))
     topics = [*OTHERS, *([Topic.TRANSACTIONS] if case.transactions else [])]
     about_brokers = [*_about_brokers(case), *(Question(Topic.SURVIVES, lost) for lost in losses_to_survive(case))]
     # The questions after the known failures, in this order. The loss of a disk is left out: a rule may answer it.
@@ -173,13 +174,14 @@ def _about_brokers(case: Case) -> list[Question]:
     return [Question(topic, number) for topic in (Topic.WRITES, Topic.READS) for number in downs]
 
 
+@dataclass
 class _Shares:
-    """Divides the remaining time among questions by weight: `next` returns the fraction for the next question."""
+    """Divides the remaining time among questions by weight; `left` is the total weight of the questions to come."""
 
-    def __init__(self, weights: Sequence[float]) -> None:
-        self.left = sum(weights)
+    left: float
 
     def next(self, weight: float = 1.0) -> float:
+        """Return the fraction of the remaining time for the next question."""
         share = min(1.0, weight / max(self.left, weight))
         self.left -= weight
         return share
@@ -259,8 +261,7 @@ def _changes(exposure: Exposure, case: Case, *, is_named: bool) -> Iterator[Chan
     if not exposure.is_shown or exposure.is_of_disks:
         return
     named_there = {field for change in exposure.failure.changes for field in fields_of(change)}
-    for group in groups(case, most=1):
-        for change in group:
-            (setting,) = change.settings
-            if (setting.field in named_there) == is_named:
-                yield change
+    for change in chain.from_iterable(groups(case, most=1)):
+        (setting,) = change.settings
+        if (setting.field in named_there) == is_named:
+            yield change

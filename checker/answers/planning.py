@@ -50,6 +50,7 @@ from isrcheck.checker.answers.questions import (
     sizes,
     why_unasked,
 )
+from isrcheck.checker.results.terminal import grouped
 from isrcheck.models import registry
 from isrcheck.models.client_settings import Acks
 from isrcheck.models.kafka.failures.catalogue import Bounds, ChangeKind, Failure, History, failures, named, pairs
@@ -90,11 +91,11 @@ def numbers(model: Model, texts: Mapping[str, str]) -> dict[str, int]:
 def written(instance: Instance) -> str:
     """The entries of an instance that differ from the defaults of its generation, as on the command line."""
     usual = dict(instance.model.instance(instance.protocol.name).configuration.items())
-    return " ".join(
-        f"{name}={spell(instance.model.entries[name], value)}"
-        for name, value in instance.configuration.items()
-        if value != usual[name]
-    )
+    return _spelled(instance, {name: value for name, value in instance.configuration.items() if value != usual[name]})
+
+
+def _spelled(instance: Instance, values: Mapping[str, int]) -> str:
+    return " ".join(f"{name}={spell(instance.model.entries[name], value)}" for name, value in values.items())
 
 
 def search_of(says: str, instance: Instance, prop: str, depth: int | None = None, **fields: Any) -> Search:
@@ -147,12 +148,9 @@ def _repairs() -> tuple[Mapping[tuple[str, int], int], frozenset[str]]:
 def repairs(protocol: str, values: Mapping[str, int]) -> dict[str, int]:
     """Return the repaired values of the mistaken switches of a generation; `values` override the generation's."""
     present = dict(MODEL.instance(protocol).configuration.items()) | dict(values)
-    repaired_values = {switch: _repairs()[0].get((switch, value)) for switch, value in present.items()}
-    return {
-        switch: value
-        for switch, value in repaired_values.items()
-        if value is not None and _is_accepted(protocol, switch, value)
-    }
+    by_mistake, _ = _repairs()
+    repaired_values = {mistake[0]: by_mistake[mistake] for mistake in present.items() if mistake in by_mistake}
+    return {switch: value for switch, value in repaired_values.items() if _is_accepted(protocol, switch, value)}
 
 
 _MECHANISMS = """
@@ -249,7 +247,7 @@ def _searches(case: Case, question: Question) -> list[Search]:
         case Topic.POWER_OF_ALL:
             return list(_power_of_all(case))
         case Topic.DUPLICATES | Topic.ORDER:
-            return _resends(case, question.topic)
+            return list(_resends(case, question.topic))
         case Topic.TRANSACTIONS:
             bounds = {"partitions": 2, "transactions": 2, "producers": 2, "failovers": 0}
             says = "two transactions on two partitions, of two instances of the producer"
@@ -272,11 +270,7 @@ def depth_of(replicas: int, depth: int | None = None) -> int | None:
 
 def settings_of(case: Case, replicas: int) -> dict[str, int]:
     """The entries of the model `kafka` for the settings that every search reads."""
-    return {
-        "replicas": replicas,
-        "acks": ACKS[case.acks],
-        "min_insync_replicas": case.min_insync_replicas,
-    }
+    return {"replicas": replicas, "acks": ACKS[case.acks], "min_insync_replicas": case.min_insync_replicas}
 
 
 def with_replicas(search: Search, case: Case, replicas: int, least: int | None = None) -> Search:
@@ -326,12 +320,10 @@ def _mechanisms(controller: Family, case: Case, replicas: int) -> Iterator[_Boun
     and_moves = ", leadership moves" * moves
     if controller is Family.WRITTEN:
         budgets = ONE_RECORD | {"elections": 2, "crashes": 1, "bounces": 1}
-        unclean = budgets | {"crashes": 2, "bounces": 0, "elections": 3, "unclean_elections": 1}
         says = "a broker crashes, one restarts quickly, sessions expire"
         every: list[_Bounds] = [(says + and_moves, budgets | {"preferred_elections": moves}, None)]
     elif controller is Family.ASKED:
         budgets = ONE_RECORD | {"elections": 2, "partition_changes": 3, "crashes": 1}
-        unclean = budgets | {"crashes": 2, "elections": 3, "unclean_elections": 1}
         every = [("a broker crashes, sessions expire", budgets, None)]
         if moves:
             alone = budgets | {"crashes": 0, "elections": 3, "preferred_elections": 1}
@@ -340,7 +332,6 @@ def _mechanisms(controller: Family, case: Case, replicas: int) -> Iterator[_Boun
             every.append(("a broker crashes, sessions expire, leadership moves", together, TOGETHER))
     else:
         budgets = ONE_RECORD | {"elections": _elections(replicas), "partition_changes": 3, "crashes": 1, "fencings": 0}
-        unclean = budgets | {"crashes": 2, "elections": 3, "unclean_elections": 1}
         living = {"crashes": 0, "fencings": 1, "preferred_elections": moves, "elections": 2, "partition_changes": 2}
         together = budgets | {"fencings": 1, "preferred_elections": moves, "elections": 2}
         every = [
@@ -349,6 +340,7 @@ def _mechanisms(controller: Family, case: Case, replicas: int) -> Iterator[_Boun
             (f"a broker crashes, a session expires{and_moves}", together, TOGETHER),
         ]
     if case.unclean_election and case.acks == "all":  # with fewer acks, a crash is enough
+        unclean = budgets | {"crashes": 2, "bounces": 0, "elections": 3, "unclean_elections": 1}
         # A record that every replica had to have is hardly lost, and the search does not end soon.
         depth = None if case.min_insync_replicas < replicas else TOGETHER
         yield "brokers crash, an unclean election", unclean, depth
@@ -368,11 +360,9 @@ def _one_fault(case: Case, topic: Topic) -> Iterator[Search]:
         Topic.POWER: ("power_losses", "a broker loses power, and what it has not flushed"),
         Topic.DISK: ("disk_losses", "a broker comes back with an empty disk"),
     }[topic]
-    bounds = ONE_RECORD | {"crashes": 0, "elections": 2, fault: 1}
+    bounds = ONE_RECORD | {"crashes": 0, "bounces": 0, "elections": 2, fault: 1}
     if topic is Topic.POWER:
         bounds |= _flushed(case, 1)
-    if _controller(case) is Family.WRITTEN:
-        bounds["bounces"] = 0
     for replicas in sizes(case):
         instance = _repaired_instance(case, replicas, bounds)
         yield with_replicas(search_of(says, instance, LOST, depth_of(replicas), is_permitted=True), case, replicas)
@@ -386,10 +376,9 @@ def _flushed(case: Case, failures: int) -> dict[str, int]:
 def _power_of_all(case: Case) -> Iterator[Search]:
     """Yield searches in which each broker can lose power once, so that all can be down together."""
     for replicas, least in fewest_copies(case):
-        bounds = ONE_RECORD | {"elections": 2, "crashes": 0, "power_losses": replicas} | _flushed(case, replicas)
-        if _controller(case) is Family.WRITTEN:
-            bounds["bounces"] = 0
-        else:
+        bounds = ONE_RECORD | {"elections": 2, "crashes": 0, "bounces": 0, "power_losses": replicas}
+        bounds |= _flushed(case, replicas)
+        if _controller(case) is not Family.WRITTEN:
             bounds["partition_changes"] = 2 * replicas + 1  # each broker leaves the ISR and returns, and one is elected
         instance = _repaired_instance(replace(case, min_insync_replicas=least), replicas, bounds)
         says = "all brokers lose power, and what they have not flushed"
@@ -405,12 +394,8 @@ def fewest_copies(case: Case) -> Iterator[tuple[int, int]]:
     """Yield (replicas, min.insync.replicas) for searches in which all brokers lose power: first with LEAST replicas, or
     fewer if the case has fewer; then the two numbers of the case, if they differ from the first pair."""
     replicas = min(case.replication_factor, LEAST)
-    yield from dict.fromkeys(
-        [
-            (replicas, min(case.min_insync_replicas, replicas)),
-            (case.replication_factor, case.min_insync_replicas),
-        ]
-    )
+    fewest = replicas, min(case.min_insync_replicas, replicas)
+    yield from dict.fromkeys([fewest, (case.replication_factor, case.min_insync_replicas)])
 
 
 _DEPTH_OF_ALL = 12
@@ -432,7 +417,7 @@ def with_power(search: Search) -> Search | None:
 # -------------------------------------------------------------------------------------------------------------- resends
 
 
-def _resends(case: Case, topic: Topic) -> list[Search]:
+def _resends(case: Case, topic: Topic) -> Iterator[Search]:
     prop = NO_DUPLICATES if topic is Topic.DUPLICATES else IN_ORDER
     is_alone = case.replication_factor == 1 and case.min_insync_replicas <= 1
     if is_alone and case.acks == "all" and not case.enable_idempotence:
@@ -441,7 +426,6 @@ def _resends(case: Case, topic: Topic) -> list[Search]:
     resends = int(case.retries and case.acks != "0")
     can_be_overtaken = resends and case.max_in_flight_requests > 1
     is_permitted = not case.enable_idempotence and bool(resends if topic is Topic.DUPLICATES else can_be_overtaken)
-    searches = []
     # A history that the settings permit is short enough to be found with all replicas of the case.
     for replicas in sizes(case, least=SEARCHED_WHOLE if is_permitted else 2):
         says, bounds = _bounds_of_resends(case, _controller(case), replicas, resends)
@@ -449,8 +433,7 @@ def _resends(case: Case, topic: Topic) -> list[Search]:
         is_long = case.enable_idempotence or _needs_every_replica(case, replicas)
         bound = _DEPTH_OF_RESENDS if replicas >= SEARCHED_WHOLE and is_long else None
         search = search_of(says, instance, prop, depth_of(replicas, bound), is_permitted=is_permitted)
-        searches.append(with_replicas(search, case, replicas))
-    return searches
+        yield with_replicas(search, case, replicas)
 
 
 def _bounds_of_resends(case: Case, controller: Family, replicas: int, resends: int) -> tuple[str, dict[str, int]]:
@@ -460,12 +443,9 @@ def _bounds_of_resends(case: Case, controller: Family, replicas: int, resends: i
     the write: it leaves the ISR, perhaps also the ELR, and joins the ISR again."""
     values = {"records": 2, "log_size": 2, "max_in_flight_requests": case.max_in_flight_requests, "retries": resends}
     values |= {"elections": _elections(replicas), "crashes": int(controller is Family.KRAFT)}
-    if controller is Family.WRITTEN:
-        values["bounces"] = 0
-    else:
+    values |= {"bounces": 0, "fencings": 0}
+    if controller is not Family.WRITTEN:
         values["partition_changes"] = 3 if _needs_every_replica(case, replicas) else 1
-    if controller is Family.KRAFT:
-        values["fencings"] = 0
     says = "a request is sent again" if resends else "no request is sent again"
     if case.enable_idempotence:
         says = "two requests are sent again"
@@ -521,9 +501,10 @@ def _survival(case: Case, lost: int) -> Iterator[Search]:
     are interchangeable, too."""
     replicas, members = case.replication_factor, min(case.min_insync_replicas, case.replication_factor)
     instance = _with_brokers_down(replace(case, unclean_election=False), lost, members, registry.load(SCENARIOS)[0])
-    kinds: dict[tuple[bool, int], list[int]] = {}
-    for place, brokers in enumerate(itertools.combinations(range(replicas), lost)):
-        kinds.setdefault((0 in brokers, sum(broker < members for broker in brokers)), []).append(place)
+    kinds = grouped(
+        ((0 in brokers, sum(broker < members for broker in brokers)), place)
+        for place, brokers in enumerate(itertools.combinations(range(replicas), lost))
+    )
     for (_, in_sync), places in kinds.items():
         says = f"{in_sync} of the {members} in sync {'is' if in_sync == 1 else 'are'} lost"
         yield search_of(says, instance, READ, initial=places[0], choices=len(places))
@@ -532,7 +513,7 @@ def _survival(case: Case, lost: int) -> Iterator[Search]:
 def _with_brokers_down(case: Case, down: int, in_sync: int, model: Model) -> Instance:
     """An instance that starts with `down` brokers down, and with one committed record on all replicas, of which the
     first `in_sync` are in sync."""
-    replicas, controller = case.replication_factor, _controller(case)
+    replicas = case.replication_factor
     bounds = {
         "records": 2,
         "log_size": 2,
@@ -542,11 +523,10 @@ def _with_brokers_down(case: Case, down: int, in_sync: int, model: Model) -> Ins
         "unclean_elections": int(case.unclean_election and down > 0),
         "bounces": 0,
         "crashes": 0,
+        "fencings": 0,
     }
-    if controller is not Family.WRITTEN:
+    if _controller(case) is not Family.WRITTEN:
         bounds |= {"partition_changes": replicas, "elections": replicas}
-    if controller is Family.KRAFT:
-        bounds["fencings"] = 0
     return _repaired_instance(case, replicas, bounds, model)
 
 
@@ -593,18 +573,15 @@ def bounds_for(failure: Failure, protocol: str) -> list[Bounds]:
     # The depth to which the library searches with a change that ends the failure; None if it goes to the end.
     explored = max((change.explored for change in failure.changes if change.explored is not None), default=None)
     own = Bounds(history.protocol, history.configuration, explored)
-    alike = [
-        bound
-        for bound in (own, *failure.bounds)
-        if family(bound.protocol, history.model) is family(protocol, history.model)
-    ]
+    families = {name: family(name, history.model) for name in order}
+    alike = [bound for bound in (own, *failure.bounds) if families[bound.protocol] is families[protocol]]
     places = sorted({order.index(bound.protocol) for bound in alike})
     earlier = [place for place in places if place <= order.index(protocol)]
     chosen = earlier[-1:] or places[:1]
     return [bound for bound in alike if order.index(bound.protocol) in chosen]
 
 
-def _of_kafka(case: Case, failure: Failure, history: History, bounds: Bounds) -> list[Search]:
+def _of_kafka(case: Case, failure: Failure, history: History, bounds: Bounds) -> Iterator[Search]:
     model, _ = registry.load(history.model)
     switches = isolated(case, failure)
     entries = numbers(model, {name: text for name, text in pairs(bounds.configuration).items() if not name.isupper()})
@@ -618,9 +595,8 @@ def _of_kafka(case: Case, failure: Failure, history: History, bounds: Bounds) ->
         if entries.get(name) and not is_used:
             entries[name], explored = 0, None  # without this mechanism the search ends soon
     if entries.get("enable_idempotence"):
-        numbering = dict(case.numbering)
         entries["max_in_flight_requests"] = case.max_in_flight_requests
-        entries |= {name: numbering[name] for name in ("remembered_batches",) if name in numbering}
+        entries |= {name: value for name, value in case.numbering if name == "remembered_batches"}
     is_permitted = history.verdict == "PERMITTED"
     flushed = {"flush_interval_messages": 0} if loses_data(failure) else {}
     if flushed and case.flushes_every_message:
@@ -631,7 +607,6 @@ def _of_kafka(case: Case, failure: Failure, history: History, bounds: Bounds) ->
     # Partition changes are spent by what the controller writes down, not by the events themselves.
     budget_names = [name for name, entry in model.entries.items() if entry.is_budget and name != "partition_changes"]
     unused = tuple(name for name in budget_names if name not in used)
-    searches = []
     for replicas in sizes(case, least):
         own = {name: value for name, value in (settings_of(case, replicas) | flushed).items() if name in model.entries}
         if entries.get("start_isr", 0) >= 1 << replicas:
@@ -642,18 +617,13 @@ def _of_kafka(case: Case, failure: Failure, history: History, bounds: Bounds) ->
         search = search_of(
             budgets(instance), instance, history.property_name, depth, is_permitted=is_permitted, unused=unused
         )
-        searches.append(with_replicas(search, case, replicas))
-    return searches
+        yield with_replicas(search, case, replicas)
 
 
 def budgets(instance: Instance) -> str:
     """The budgets of a search that are not 0, as on the command line: elections=3 crashes=1."""
-    entries = instance.model.entries
-    return " ".join(
-        f"{name}={spell(entries[name], value)}"
-        for name, value in instance.configuration.items()
-        if entries[name].is_budget and value
-    )
+    values = {name: value for name, value in instance.configuration.items() if value}
+    return _spelled(instance, {name: value for name, value in values.items() if instance.model.entries[name].is_budget})
 
 
 # --- Plans ---

@@ -25,15 +25,19 @@ from isrcheck.checker.answers.questions import (
     loses_acknowledged,
     loses_data,
 )
-from isrcheck.checker.cluster.cluster import LEAST_ISR, Cluster
+from isrcheck.checker.cluster.cluster import LEAST_ISR, UNREAD, Cluster
 from isrcheck.checker.cluster.contents import Partition, listed
 from isrcheck.checker.cluster.ignored import WhyIgnored
 from isrcheck.checker.cluster.releases import NEWEST_LISTED_RELEASE, Role, version_of_binaries
-from isrcheck.checker.results.terminal import counted, table
+from isrcheck.checker.results.terminal import counted, grouped, table
 from isrcheck.checker.results.verdict import Word
 from isrcheck.models.kafka.failures.catalogue import Failure, History, named, pairs
 
 # --- The state of the partitions now ---
+
+
+GROUPS = ("without_leader", "below_min_isr", "under_replicated")
+"""The groups of partitions in `Now`."""
 
 
 @dataclass(frozen=True)
@@ -43,9 +47,13 @@ class Now:
     without_leader: tuple[Partition, ...] = ()
     below_min_isr: tuple[Partition, ...] = ()
     under_replicated: tuple[Partition, ...] = ()
+    of_controllers: tuple[str, ...] = ()
+    """What shows that no controller is active, or that a controller that votes need not be up."""
 
     def lines(self) -> Iterator[str]:
-        """Yield a line for each kind of trouble: no leader; writes refused; new records on only one replica."""
+        """Yield a line for each kind of trouble: no leader; writes refused; new records on only one replica; and
+        for each trouble of controllers."""
+        yield from self.of_controllers
         if self.without_leader:
             until = _who_can_lead(self.without_leader)
             yield f"{_have(self.without_leader, 'no leader')}: nothing can be written or read until {until}"
@@ -57,19 +65,21 @@ class Now:
             yield f"{_have(alone, 'one replica in sync')}: new records are acknowledged with one copy"
 
 
-def now_of(clusters: Iterable[Cluster]) -> Now:
-    """Sort the partitions of these clusters into groups by what is wrong with each partition now."""
-    groups: tuple[list[Partition], ...] = ([], [], [])
+def now_of(clusters: Iterable[Cluster], of_controllers: Iterable[str] = ()) -> Now:
+    """Sort the partitions of these clusters into groups by what is wrong with each partition now. `of_controllers` says
+    what is wrong with the controllers."""
+    groups = {each: list[Partition]() for each in GROUPS}
     for cluster in clusters:
         least = cluster.min_insync_replicas.value
         for partition in cluster.partitions:
             if partition.leader is None:
-                groups[0].append(partition)
+                groups["without_leader"].append(partition)
             elif len(partition.isr) < min(least, len(partition.replicas)):
-                groups[1].append(partition)
+                groups["below_min_isr"].append(partition)
             elif not {*partition.target} <= {*partition.isr}:
-                groups[2].append(partition)
-    return Now(*(tuple(sorted(group, key=attrgetter("topic", "number"))) for group in groups))
+                groups["under_replicated"].append(partition)
+    in_order = {name: tuple(sorted(group, key=attrgetter("topic", "number"))) for name, group in groups.items()}
+    return Now(**in_order, of_controllers=tuple(of_controllers))
 
 
 def _have(partitions: Sequence[Partition], state: str) -> str:
@@ -126,8 +136,9 @@ def operator_rows(case: Case, cluster: Cluster) -> Iterator[tuple[str, str]]:
     """Yield labelled lines: operators' acts that endanger a cluster with ELR, and topics that ELR does not protect."""
     if not case.has_elr:
         return
-    # The setting as given: above the number of replicas (of the smallest partition) it counts as that number.
-    least = next(int(setting.text) for setting in cluster.understood if setting.key == LEAST_ISR)
+    # The setting as given. If it is above the number of replicas (of the smallest partition), it counts as that number.
+    texts = (setting.text for setting in cluster.understood if setting.key == LEAST_ISR and setting.text != UNREAD)
+    least = int(next(texts, "0"))
     unequal = [partition.name for partition in _without_protection(cluster.partitions, least)]
     if case.replication_factor > 1 or unequal:
         yield "Beware", OPERATIONS
@@ -157,19 +168,13 @@ def coordinator_rows(cluster: Cluster, defects: Sequence[str]) -> Iterator[tuple
     """Yield labelled lines on what `defects` (numbers) do to the topics __transaction_state and __consumer_offsets."""
     if not defects:
         return
-    which = f"{'defect' if len(defects) == 1 else 'defects'} {listed(defects)}"
+    lose = f"{'defect' if len(defects) == 1 else 'defects'} {listed(defects)} can lose records of"
     if cluster.transactions is not None:
-        yield (
-            "Transactions",
-            f"{which} can lose records of __transaction_state too: a transaction is undone after its client heard that"
-            " it is committed",
-        )
+        undone = "a transaction is undone after its client heard that it is committed"
+        yield "Transactions", f"{lose} __transaction_state too: {undone}"
     if Role.CONSUMER in cluster.given_roles:
-        yield (
-            "Groups",
-            f"{which} can lose records of __consumer_offsets too: offsets go back after the group heard that they are"
-            " committed",
-        )
+        undone = "offsets go back after the group heard that they are committed"
+        yield "Groups", f"{lose} __consumer_offsets too: {undone}"
 
 
 # --- Text ---
@@ -188,8 +193,8 @@ SETTINGS = ("min.insync.replicas", "acks")
 
 def answer_lines(answer: Answer, now: Now, remarks: Sequence[str] = (), *, details: bool) -> list[str]:
     """Return the whole text of an answer; `remarks` say what is missing in the files."""
-    before = [*(("Now", line) for line in now.lines()), *(("Files", line) for line in remarks), *_rows(answer)]
-    defects, after = _defect_rows(answer, details=details), list(_beside_rows(answer))
+    before = [*(("Now", line) for line in now.lines()), *(("Files", line) for line in remarks), *_first_rows(answer)]
+    defects, after = list(_defect_rows(answer, details=details)), list(_beside_rows(answer))
     room = MOST_LINES + len(answer.cluster.assumed) - len(before) - len(after)
     if not details and len(defects) > room:
         # A line for each: its title, and what avoids it.
@@ -206,15 +211,15 @@ def answer_lines(answer: Answer, now: Now, remarks: Sequence[str] = (), *, detai
     return [*lines, *detail_lines(answer)] if details else lines
 
 
-def _rows(answer: Answer) -> Iterator[tuple[str, str]]:
+def _first_rows(answer: Answer) -> Iterator[tuple[str, str]]:
     """Yield the first lines, each with its label: which cluster the answer is for, and whether records can be lost."""
     yield "For", subject(answer.cluster)
     yield from (("Assumed", line) for line in answer.cluster.assumed)
     yield from (("Ignored", line) for line in left_out(answer.cluster))
-    if answer.kind is Kind.UNKNOWN and answer.cluster.generation.why_undecided is not None:
-        nearest = answer.nearest
-        if nearest is not Kind.UNKNOWN:
-            yield "Nearest", f"generation {answer.case.protocol} is the nearest: {answer.line_of(nearest)}"
+    cluster = answer.cluster
+    is_of_nearest = answer.kind is Kind.UNKNOWN and cluster.generation.why_undecided is not None and not cluster.unread
+    if is_of_nearest and answer.nearest is not Kind.UNKNOWN:
+        yield "Nearest", f"generation {answer.case.protocol} is the nearest: {answer.line_of(answer.nearest)}"
     if answer.kind is Kind.BROKEN:
         yield "Change", f"min.insync.replicas={answer.cluster.replication_factor.value} or less, or more replicas"
     if answer.loss is not None:
@@ -277,28 +282,26 @@ def _change_rows(answer: Answer) -> Iterator[tuple[str, str]]:
 
 
 def _more_defects(answer: Answer, tried: Tried) -> list[str]:
-    """The numbers of the known defects that can lose records only after the change. There are some if the change sets
-    acks=all: without it, the producer has no promise that a defect could break."""
+    """Return the numbers of the known defects that can lose records only after the change. There can be some if the
+    change sets acks=all: without acks=all, the producer has no promise that a defect could break."""
     release, changed = answer.cluster.release, tried.change.of(answer.case)
     before = defects_of(answer.case, release)
     new = [named(question.name) for question in defects_of(changed, release) if question not in before]
     return [failure.number for failure in new if loses_acknowledged(failure) and not loses_data(failure)]
 
 
-def _defect_rows(answer: Answer, *, details: bool) -> list[tuple[str, str]]:
-    """Return lines on each defect: its title, the events it takes, what avoids it, and with `details` the advice."""
-    rows: list[tuple[str, str]] = []
+def _defect_rows(answer: Answer, *, details: bool) -> Iterator[tuple[str, str]]:
+    """Yield lines on each defect: its title, the events it takes, what avoids it, and with `details` the advice."""
     for exposure in answer.exposed:
-        rows.append(("Defect", f"{exposure.failure.number} {exposure.failure.title}"))
+        yield "Defect", f"{exposure.failure.number} {exposure.failure.title}"
         if exposure.finding.history is not None:
-            rows.append(("", f"takes {_needs(exposure.finding.history)}"))
+            yield "", f"takes {_needs(exposure.finding.history)}"
         avoid = _avoid(exposure, answer)
-        rows.append(("", avoid))
+        yield "", avoid
         if details and exposure.failure.known_as:
-            rows.append(("", f"known as {', '.join(exposure.failure.known_as)}"))
+            yield "", f"known as {', '.join(exposure.failure.known_as)}"
         if details and avoid != exposure.failure.advice:
-            rows.append(("", f"advice: {exposure.failure.advice}"))
-    return rows
+            yield "", f"advice: {exposure.failure.advice}"
 
 
 def _avoid(exposure: Exposure, answer: Answer) -> str:
@@ -319,7 +322,8 @@ def _avoid(exposure: Exposure, answer: Answer) -> str:
 
 
 def _repair(failure: Failure, answer: Answer) -> str:
-    """Return a remark on the next release that repairs a failure; empty if none does, or if the cluster lacks it."""
+    """Return a remark on the next release that repairs a failure. The remark is empty if no release repairs it, or if
+    the cluster's release does not have it."""
     release = answer.cluster.release
     if not failure.repaired or not is_in(failure, release):
         return ""
@@ -328,11 +332,10 @@ def _repair(failure: Failure, answer: Answer) -> str:
 
 def _avoided(tried: Tried, before: Mapping[Question, Finding]) -> str:
     """Return a change as text, with its cost: the least number of down brokers at which the change stops writes."""
-    costs, after = "", about_brokers(tried.availability or {}, Topic.WRITES)
-    for down, (old, new) in enumerate(zip(about_brokers(before, Topic.WRITES), after, strict=False)):
-        if works(old) == "yes" and works(new) == "no":
-            costs = f"; no write with {counted(down, 'broker')} down"
-            break
+    writes = (about_brokers(findings, Topic.WRITES) for findings in (before, tried.availability or {}))
+    worked = [(works(old), works(new)) for old, new in zip(*writes, strict=False)]
+    stops = ("yes", "no")
+    costs = f"; no write with {counted(worked.index(stops), 'broker')} down" if stops in worked else ""
     return f"{tried.change.spelled} ({tried.change.how}{costs})"
 
 
@@ -343,8 +346,8 @@ def _beside_rows(answer: Answer) -> Iterator[tuple[str, str]]:
     if finding is not None:
         breaks = description_of(finding.history).how if finding.history else f"{finding.property_name} can fail"
         # The known defects may need faults that the question does not have.
-        histories = [(exposure.failure, exposure.failure.history) for exposure in answer.exposed]
-        defects = [failure for failure, history in histories if history is not None and history.model == TRANSACTIONS]
+        failures = [exposure.failure for exposure in answer.exposed]
+        defects = [failure for failure in failures if failure.history and failure.history.model == TRANSACTIONS]
         but = f", but for known defects of this release: {_titled(defects)}" if defects else ""
         says = breaks if finding.fails else f"no promise breaks, {reach(finding)}{but}"
         yield "Transactions", says if finding.is_known else f"undecided: {why_open(finding)}"
@@ -362,8 +365,7 @@ def _beside_rows(answer: Answer) -> Iterator[tuple[str, str]]:
     yield from operator_rows(answer.case, answer.cluster)
     if answer.findings:
         yield "Source", source_of(answer.every_finding)
-    unknown = [failure for failure, _ in answer.unsearched if not loses_data(failure)]
-    if unknown:
+    if unknown := [failure for failure, _ in answer.unsearched if not loses_data(failure)]:
         yield "Unknown", f"known defects of this release that cannot be searched: {_titled(unknown)}"
     if answer.open_exposures:
         yield "Undecided", _undecided(answer.open_exposures, answer)
@@ -371,25 +373,20 @@ def _beside_rows(answer: Answer) -> Iterator[tuple[str, str]]:
 
 def _loss_of_data_rows(answer: Answer) -> Iterator[tuple[str, str]]:
     """Yield lines on losses of power or disks, of one broker or of all: how a record is lost, and what that takes."""
-    for label, questions in (
-        ("Power", (("of one broker", Topic.POWER), ("of all brokers", Topic.POWER_OF_ALL))),
-        ("Disk", (("of one broker", Topic.DISK),)),
+    for label, asked in (
+        ("Power", {Topic.POWER: "of one broker", Topic.POWER_OF_ALL: "of all brokers"}),
+        ("Disk", {Topic.DISK: "of one broker"}),
     ):
-        findings: list[Finding] = []
-        for whose, topic in questions:
-            finding = answer.findings.get(Question(topic))
-            if finding is not None:
-                yield label if not findings else "", f"{whose}: {_loss_of_data(answer.case, topic, finding)}"
-                findings.append(finding)
+        findings = {topic: found for topic in asked if (found := answer.findings.get(Question(topic))) is not None}
+        for place, (topic, finding) in enumerate(findings.items()):
+            yield "" if place else label, f"{asked[topic]}: {_loss_of_data(answer.case, topic, finding)}"
         of_defects = [exposure for exposure in answer.exposures if exposure.is_of_disks and exposure.is_shown]
-        shown = [exposure.failure for exposure in of_defects if _is_of(exposure.failure, label)]
-        if shown:
-            is_claimed = any(finding.is_known and not finding.fails for finding in findings)
+        if shown := [exposure.failure for exposure in of_defects if _is_of(exposure.failure, label)]:
+            is_claimed = any(finding.is_known and not finding.fails for finding in findings.values())
             says = "but known defects of this release lose one then" if is_claimed else "known defects of this release"
             yield "", f"{says}: {_titled(shown)}"
-        unsearched = [failure for failure, _ in answer.unsearched if loses_data(failure) and _is_of(failure, label)]
-        if unsearched:
-            yield "", f"known defects that are not searched: {_titled(unsearched)}"
+        if others := [failure for failure, _ in answer.unsearched if loses_data(failure) and _is_of(failure, label)]:
+            yield "", f"known defects that are not searched: {_titled(others)}"
 
 
 def _is_of(failure: Failure, label: str) -> bool:
@@ -424,8 +421,7 @@ def _resend_rows(answer: Answer) -> Iterator[tuple[str, str]]:
     for topic, finding in resends.items():
         if not finding.is_known:
             yield "Resends", f"{topic.value} undecided: {why_open(finding)}"
-    failing = {topic: finding for topic, finding in resends.items() if finding.fails}
-    if failing:
+    if failing := {topic: finding for topic, finding in resends.items() if finding.fails}:
         allowed = f"; {ALLOWED}" if all(finding.word is Word.PERMITTED for finding in failing.values()) else ""
         yield "Resends", f"{' and '.join(says[topic] for topic in failing)}{allowed}"
     for topic, finding in resends.items():
@@ -470,8 +466,7 @@ def subject(cluster: Cluster) -> str:
 
 def left_out(cluster: Cluster) -> list[str]:
     """Return the ignored settings that may change the answer: misspelt, not modelled, or unknown to this release."""
-    may_matter = [ignored for ignored in cluster.ignored if ignored.may_matter]
-    lines = [f"{ignored.key}={ignored.value} ({ignored.source}): {ignored.reason}" for ignored in may_matter]
+    lines = [ignored.line for ignored in cluster.ignored if ignored.may_matter]
     others = [ignored for ignored in cluster.ignored if not ignored.may_matter]
     if unknown := [ignored.key for ignored in others if ignored.why is WhyIgnored.UNKNOWN]:
         lines.append(f"{counted(len(unknown), 'setting')} unknown to this Kafka: {listed(unknown)}")
@@ -592,10 +587,10 @@ def step_lines(history: History) -> list[str]:
 
 def _other_generation(answer: Answer) -> str:
     """Return the remark that some searches are in another generation than the cluster's; empty if none are."""
-    parts = [part for finding in answer.main_findings.values() for part in finding.parts]
-    protocols = {search.protocol for search, _ in parts if search.model == KAFKA}
-    is_own = protocols <= {answer.case.protocol}
-    return "" if is_own else " (all but the known defects: in a generation in which these are repaired)"
+    searches = [search for finding in answer.main_findings.values() for search, _ in finding.parts]
+    if all(search.protocol == answer.case.protocol for search in searches if search.model == KAFKA):
+        return ""
+    return " (all but the known defects: in a generation in which these are repaired)"
 
 
 def cells(finding: Finding) -> list[str]:
@@ -609,18 +604,14 @@ def cells(finding: Finding) -> list[str]:
 
 def understood_lines(cluster: Cluster) -> list[str]:
     """Return lines with the settings that the answer uses, and with those that it ignores and why."""
-    settings = cluster.understood
-    understood = [[f"{setting.key}={setting.text}", setting.meaning, f"({setting.source})"] for setting in settings]
+    understood = [(f"{one.key}={one.text}", one.meaning, f"({one.source})") for one in cluster.understood]
     lines = ["Understood", *table(understood, "  ")]
-    groups: dict[WhyIgnored, list[str]] = {}
-    for ignored in cluster.ignored:
-        groups.setdefault(ignored.why, []).append(f"{ignored.key}={ignored.value} ({ignored.source}): {ignored.reason}")
-    for why, texts in groups.items():
+    for why, settings_ignored in grouped((ignored.why, ignored) for ignored in cluster.ignored).items():
         if why is WhyIgnored.NO_BEARING:
-            names = ", ".join(sorted({ignored.key for ignored in cluster.ignored if ignored.why is why}))
+            names = ", ".join(sorted({ignored.key for ignored in settings_ignored}))
             lines += ["", f"Ignored, no bearing on replication: {names}"]
         else:
-            lines += ["", f"Ignored, {why.value}:", *(f"  {text}" for text in texts)]
+            lines += ["", f"Ignored, {why.value}:", *(f"  {ignored.line}" for ignored in settings_ignored)]
     newest = version_of_binaries(NEWEST_LISTED_RELEASE)
     if cluster.is_version_given and cluster.release.is_newer_than(newest):
         lines += ["", f"Settings that Kafka has since {newest} are known to isrcheck only as far as it uses them"]
@@ -654,9 +645,7 @@ class Row:
 
 def rows_of(answers: Sequence[Answer]) -> list[Row]:
     """Return the rows, worst first; of equally bad rows, first those with more known defects, then more partitions."""
-    alike: dict[tuple[Case, str], list[Answer]] = {}
-    for answer in answers:
-        alike.setdefault((answer.case, answer.headline), []).append(answer)
+    alike = grouped(((answer.case, answer.headline), answer) for answer in answers)
     rows = [Row(tuple(group)) for group in alike.values()]
     return sorted(
         rows, key=lambda row: (list(Kind).index(row.first.kind), -len(row.first.exposed), -row.partitions, row.topics)
@@ -699,7 +688,8 @@ def settings_of(answer: Answer) -> str:
     """Return, as text, the settings in which the cases of a cluster usually differ."""
     case = answer.case
     replicas = case.replication_factor if answer.cluster.is_replication_given else "?"
-    words = [f"replicas={replicas}", f"min.insync={case.min_insync_replicas}", f"acks={case.acks}"]
+    least = "?" if answer.cluster.min_insync_replicas.text == UNREAD else case.min_insync_replicas
+    words = [f"replicas={replicas}", f"min.insync={least}", f"acks={case.acks}"]
     words += ["unclean election"] if case.unclean_election else []
     words += ["flushed"] if case.flushes_every_message else []
     return " ".join(words)
@@ -730,20 +720,24 @@ def as_object(answers: Sequence[Answer], now: Now, remarks: Sequence[str]) -> di
     rows = rows_of(answers)
     worst = rows[0].first
     return {
-        "headline": worst.headline,
-        "kind": worst.kind.value,
-        "verdict": worst.verdict.value,
+        **first_line(worst),
         "answers": [_answer(row.first) | {"topics": row.topics, "partitions": row.partitions} for row in rows],
-        "now": {group: [partition.name for partition in partitions] for group, partitions in vars(now).items()},
+        "now": {
+            **{group: [partition.name for partition in getattr(now, group)] for group in GROUPS},
+            "of_controllers": list(now.of_controllers),
+        },
         "remarks": list(remarks),
     }
 
 
+def first_line(answer: Answer) -> dict[str, str]:
+    """Return the fields that say in one line what an answer is."""
+    return {"headline": answer.headline, "kind": answer.kind.value, "verdict": answer.verdict.value}
+
+
 def _answer(answer: Answer) -> dict[str, Any]:
     return {
-        "headline": answer.headline,
-        "kind": answer.kind.value,
-        "verdict": answer.verdict.value,
+        **first_line(answer),
         "why": answer.why_unknown or answer.why_broken,
         "nearest": answer.nearest.value if answer.cluster.generation.why_undecided else None,
         "how": how_lost(answer),

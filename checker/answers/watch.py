@@ -1,8 +1,8 @@
 """`isrcheck doctor --bootstrap-server ... --watch SECONDS`: reads a cluster again and again, until Ctrl-C.
 
 Each reading gives a line with the answer, and a line for each topic with partitions at risk. With --metrics-port, the
-newest reading is also served in Prometheus' text format. A reading that fails is a line, too: its metrics say that
-nothing is known, and the next reading follows. Only if the first reading fails, the command ends.
+newest reading is also served in Prometheus' text format. A reading that fails gives a line, too: the metrics then say
+that nothing is known, and the next reading follows. The command ends only if the first reading fails.
 """
 
 from __future__ import annotations
@@ -11,21 +11,22 @@ import json
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import NoReturn
 
 from isrcheck.checker.answers.answer import Answer, Kind, code_of
 from isrcheck.checker.answers.report import rows_of
-from isrcheck.checker.cluster.cluster import Reading
+from isrcheck.checker.cluster.cluster import UNREAD, Reading
 from isrcheck.checker.cluster.contents import Partition
 from isrcheck.checker.cluster.live.address import Address
 from isrcheck.checker.command.forms import LiveRequest
 from isrcheck.checker.command.options import Options
-from isrcheck.checker.results.terminal import counted
+from isrcheck.checker.results.terminal import counted, grouped
 from isrcheck.commands.exit_codes import INTERRUPTED, UNDECIDED, UndecidedError
 from isrcheck.commands.program import print_lines
 from isrcheck.models.messages import UsageError, escaped
@@ -44,7 +45,7 @@ class Risk:
     under_min_isr: int = 0
     """Writes with acks=all are refused."""
     at_min_isr: int = 0
-    """One more lost replica, and writes with acks=all are refused; or there is no leader, if the ISR has one member."""
+    """If one more replica is lost, writes with acks=all are refused; if the ISR has one member, nobody leads then."""
     under_replicated: int = 0
     """Not every replica is in sync, but more than min.insync.replicas asks for."""
 
@@ -87,15 +88,13 @@ class Watched:
         """Yield the text of the reading."""
         total = sum(sum(risk.gravity) for risk in self.topics.values())
         yield f"{self.at}  {self.headline}" + (f"; {counted(total, 'partition')} at risk now" if self.is_read else "")
-        risky = sorted((name for name, risk in self.topics.items() if any(risk.gravity)), key=self._order)
-        for name in risky[:MOST_TOPICS_SHOWN]:
-            states = [f"{getattr(self.topics[name], key):,} {says}" for key, says in SAYS.items()]
-            yield f"  {name}: {'; '.join(text for text in states if not text.startswith('0 '))}"
+        by_name = sorted((name, risk) for name, risk in self.topics.items() if any(risk.gravity))
+        risky = sorted(by_name, key=lambda topic: topic[1].gravity, reverse=True)
+        for name, risk in risky[:MOST_TOPICS_SHOWN]:
+            states = [f"{count:,} {SAYS[key]}" for key, count in vars(risk).items() if key in SAYS and count]
+            yield f"  {name}: {'; '.join(states)}"
         if len(risky) > MOST_TOPICS_SHOWN:
             yield f"  and {len(risky) - MOST_TOPICS_SHOWN:,} more topics"
-
-    def _order(self, name: str) -> tuple[tuple[int, ...], str]:
-        return tuple(-number for number in self.topics[name].gravity), name
 
     def as_object(self) -> dict[str, object]:
         """Return the reading as an object for --json, which docs/json.md describes."""
@@ -106,10 +105,7 @@ class Watched:
             "headline": self.headline,
             "is_read": self.is_read,
             "unknown": self.unknown,
-            "topics": {
-                name: {each.name: getattr(risk, each.name) for each in fields(Risk)}
-                for name, risk in self.topics.items()
-            },
+            "topics": {name: asdict(risk) for name, risk in self.topics.items()},
         }
 
     def metrics(self) -> str:
@@ -147,7 +143,8 @@ def _label(text: str) -> str:
 
 
 def risk_of(partitions: Sequence[Partition], least: int) -> Risk:
-    """Count the partitions of a topic by the gravest state of each; `least` is min.insync.replicas."""
+    """Count the partitions of a topic by the gravest state of each; `least` is min.insync.replicas, 0 if it is
+    unknown."""
     counts = dict.fromkeys(SAYS, 0)
     for partition in partitions:
         needed = min(least, len(partition.replicas))
@@ -164,15 +161,13 @@ def risk_of(partitions: Sequence[Partition], least: int) -> Risk:
 
 def watched_of(reading: Reading, answers: Sequence[Answer], code: int, began: float) -> Watched:
     """Return the result of a reading that began at `began` (time.monotonic())."""
-    kinds: dict[Kind, int] = {}
-    topics: dict[str, Risk] = {}
+    kinds, topics = Counter[Kind](), dict[str, Risk]()
     for answer in answers:
         cluster = answer.cluster
-        kinds[answer.kind] = kinds.get(answer.kind, 0) + len(cluster.topics)
-        of_topics: dict[str, list[Partition]] = {name: [] for name in cluster.topics}
-        for partition in cluster.partitions:
-            of_topics[partition.topic].append(partition)
-        topics |= {name: risk_of(some, cluster.min_insync_replicas.value) for name, some in of_topics.items()}
+        kinds[answer.kind] += len(cluster.topics)
+        partitions = grouped((partition.topic, partition) for partition in cluster.partitions)
+        least = 0 if cluster.min_insync_replicas.text == UNREAD else cluster.min_insync_replicas.value
+        topics |= {name: risk_of(partitions.get(name, ()), least) for name in cluster.topics}
     unknown = sum(remark.startswith("not known: ") for remark in reading.remarks)
     headline = rows_of(answers)[0].first.headline
     return Watched(_now(), time.monotonic() - began, code, headline, True, kinds, dict(sorted(topics.items())), unknown)

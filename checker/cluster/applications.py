@@ -42,17 +42,16 @@ def _of_profile(line: Property) -> tuple[Sequence[str], Property]:
 def quarkus_sections(file: ClientFile) -> list[Section]:
     """Read the configuration of Quarkus: each channel has a client of its own. The profiles for development are left
     out, and named in a remark."""
-    profiles: dict[str, list[Property]] = {"": []}
+    profiles: dict[str, list[Property]] = {"": [], _PRODUCTION: []}
     for names, line in map(_of_profile, file.properties):
         for name in names or [""]:
-            profiles.setdefault("" if name == _PRODUCTION else name, []).append(line)
+            profiles.setdefault(name, []).append(line)
     # What holds for the profile prod overrides what holds for all.
-    of_production = [line for names, line in map(_of_profile, file.properties) if _PRODUCTION in names]
-    common = merged([line for line in profiles[""] if line not in of_production], of_production)
+    common = merged(profiles.pop(""), profiles.pop(_PRODUCTION))
     left_out = [name for name in profiles if name in _OTHERS]
     sections = _of_channels(file, common, "")
     for name, own in profiles.items():
-        if name and name not in left_out:
+        if name not in left_out:
             sections += _of_channels(file, merged(common, own), f"profile {printable(name)}")
     if not sections:
         raise PropertiesError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from isrcheck.checker.cluster.libraries import ClientLibrary
@@ -28,22 +28,23 @@ class ClientFile:
     def section(self, role: Role, properties: Iterable[Property], library: ClientLibrary, name: str = "") -> Section:
         """Return the section of one client, without settings that only other clients have; `name` tells several clients
         of the file apart."""
-        others = {frozenset({other}) for other in CLIENTS if other is not role}
-        own = tuple(line for line in properties if roles_that_know(line.key) not in others)
+        (other,) = {*CLIENTS} - {role}
+        own = tuple(line for line in properties if roles_that_know(line.key) != {other})
         member = f"{self.member} ({name})" if name else self.member
         shown_by = f"{self.sign.place}: {printable(self.sign.key)}"
         return Section(role, member, own, library=library, shown_by=shown_by)
 
     def of_roles(self, properties: Sequence[Property], library: ClientLibrary) -> list[Section]:
-        """Return a section for the producer, the consumer or both, as the keys or the command line say. A file with
-        neither, such as one of connections only, is a producer's."""
+        """Return a section for the producer, the consumer or both, as the keys or the command line say. A file that has
+        keys of neither, and for example only says how to connect, is a producer's."""
         known_by = {roles_that_know(line.key) for line in properties}
         roles = [role for role in CLIENTS if role is self.role or {role} in known_by] or [Role.PRODUCER]
         return [self.section(role, properties, library) for role in roles]
 
 
 def named(line: Property, key: str, value: str | None = None) -> Property:
-    """Return a property with a Java client's name, and perhaps value, which remembers how its file spells it."""
+    """Return a property with a Java client's name of its key and, if given, of its value. The property keeps the
+    spelling of its file in `written`."""
     value = line.value if value is None else value
     written = line.written or f"{printable(line.key)}={shown(line.key, line.value.strip())}"
     return line if (key, value) == (line.key, line.value) else replace(line, key=key, value=value, written=written)
@@ -63,9 +64,9 @@ def merged(*layers: Iterable[Property]) -> list[Property]:
     return kept
 
 
-def set_by(line: Property, **values: str) -> list[Property]:
-    """Return properties that a framework sets because of a line of its file; `_` in a name stands for a dot."""
-    return [named(line, key.replace("_", "."), value) for key, value in values.items()]
+def set_by(line: Property, values: Mapping[str, str]) -> list[Property]:
+    """Return the properties that a framework sets because of a line of its file."""
+    return [named(line, key, value) for key, value in values.items()]
 
 
 def dotted(name: str) -> str:

@@ -28,9 +28,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from isrcheck.checker.cluster.generation import FIRST_TV2_BY_DEFAULT, has_new_epochs, transactions_generation
-from isrcheck.checker.cluster.libraries import ClientLibrary
+from isrcheck.checker.cluster.libraries import EXACTLY_ONCE_SOURCE, GUARANTEE, ClientLibrary
 from isrcheck.checker.cluster.property_files import BY_DURATION, MOST, Layer, PropertiesError, Section
-from isrcheck.checker.cluster.releases import Role, Version, knows
+from isrcheck.checker.cluster.releases import Role, Version
 from isrcheck.checker.cluster.settings import GivenSetting, RoleSettings, Setting, Settings, role_of
 from isrcheck.checker.cluster.versions import Versions
 from isrcheck.models.kafka.state.values import AutoOffsetReset, IsolationLevel, PositionCheck, UnknownProducer
@@ -45,8 +45,6 @@ IN_FLIGHT = "max.in.flight.requests.per.connection"
 IDEMPOTENCE = "enable.idempotence"
 TRANSACTIONAL_ID = "transactional.id"
 DELIVERY_TIMEOUT = "delivery.timeout.ms"
-
-_DEFAULT_GIVES_WAY_SINCE = ("3.0.1", "3.1.1", "3.2")
 
 
 @dataclass(frozen=True)
@@ -76,6 +74,7 @@ class Producer:
 def read_producer(settings: Settings, versions: Versions) -> Producer:
     """Return the settings in effect for the producers. Raises PropertiesError if Kafka refuses the settings."""
     rules = _Rules(settings, versions.release, Role.PRODUCER)
+    rules.refuse_removed_guarantee()
     idempotence, wants = rules.idempotence()
     acks, retries = rules.derived(ACKS, "all", wants), rules.derived(RETRIES, MOST, wants)
     in_flight = rules.derived(IN_FLIGHT, min(rules.most_in_flight, rules.default(IN_FLIGHT).value), wants)
@@ -98,25 +97,23 @@ def read_producer(settings: Settings, versions: Versions) -> Producer:
     if identified:
         understood.append(identified.in_effect.means("records belong to transactions"))
     understood += rules.delivery_timeout()
-    numbering = _numbering(versions.release)
-    shown_by = settings.library_shown_by(Role.PRODUCER)
     return Producer(
         acks,
         retries,
         in_flight,
         idempotence,
-        bool(identified),
-        numbering,
-        tuple(understood),
-        rules.library,
-        shown_by,
+        has_transactions=bool(identified),
+        numbering=_numbering(versions.release),
+        understood=tuple(understood),
+        library=rules.library,
+        shown_by=settings.library(Role.PRODUCER)[1],
     )
 
 
 def weakest_clients(sections: Sequence[Section], versions: Versions) -> tuple[list[Section], tuple[str, ...]]:
-    """Return the sections without all producers but the weakest, and without all consumers but the weakest; and
-    remarks that name the clients left out. The Java clients that only property files describe count as one client. If
-    no file shows a library, the sections stay as they are."""
+    """Return the sections with only the weakest of the producers and the weakest of the consumers, and remarks that
+    name the other clients. The Java clients that only property files describe count as one client. If no file shows a
+    library, the sections stay as they are."""
     remarks: list[str] = []
     for role in (Role.PRODUCER, Role.CONSUMER):
         of_role = [part for part in sections if (part.role or role_of(part.properties, part.member)) is role]
@@ -126,18 +123,21 @@ def weakest_clients(sections: Sequence[Section], versions: Versions) -> tuple[li
         if len(clients) < 2:
             continue
         others = [part for part in sections if part not in of_role]
-        strengths = [_strength(role, Settings([*others, *client]), versions) for client in clients]
-        weakest, *stronger = sorted(range(len(clients)), key=lambda index: strengths[index][0])
-        names = [", ".join(part.member for part in client) for client in clients]
-        if strengths[weakest] != strengths[stronger[-1]] or any(name != strengths[weakest][1] for _, name in strengths):
-            of_others = "; ".join(f"{names[index]}: {strengths[index][1]}" for index in stronger[:MOST_NAMED])
+        ranked = [(*_strength(role, Settings([*others, *client]), versions), client) for client in clients]
+        (least, says, weakest), *stronger = sorted(ranked, key=lambda each: each[0])
+        if any((strength, text) != (least, says) for strength, text, _ in stronger):
+            of_others = "; ".join(f"{_members(client)}: {text}" for _, text, client in stronger[:MOST_NAMED])
             more = f"; and {len(stronger) - MOST_NAMED} more" if len(stronger) > MOST_NAMED else ""
             remarks.append(
-                f"{names[weakest]}: the answer is for this {role.value}, the weakest of {len(clients)}"
-                f" ({strengths[weakest][1]}); the others are {of_others}{more}"
+                f"{_members(weakest)}: the answer is for this {role.value}, the weakest of {len(clients)} ({says});"
+                f" the others are {of_others}{more}"
             )
-        sections = [*others, *clients[weakest]]
+        sections = [*others, *weakest]
     return list(sections), tuple(remarks)
+
+
+def _members(client: Sequence[Section]) -> str:
+    return ", ".join(part.member for part in client)
 
 
 MOST_NAMED = 4
@@ -145,7 +145,7 @@ MOST_NAMED = 4
 
 
 def _strength(role: Role, settings: Settings, versions: Versions) -> tuple[tuple[Any, ...], str]:
-    """Return how strong the promises of a client are, as a tuple to compare, and the settings that decide it."""
+    """Return how strong a client's promises are, as a tuple to compare, and in words the settings that decide it."""
     if role is Role.CONSUMER:
         consumer = read_consumer(settings, versions)
         level = consumer.isolation_level
@@ -172,6 +172,8 @@ def _numbering(release: Version) -> Mapping[str, int]:
 
 
 class _Rules(RoleSettings):
+    """The settings of the producers, with the rules of their library on idempotence."""
+
     @property
     def most_in_flight(self) -> int:
         """The most requests in flight that an idempotent producer may have."""
@@ -181,8 +183,19 @@ class _Rules(RoleSettings):
     @property
     def gives_way(self) -> bool:
         """Whether idempotence is on by default, and a conflicting setting disables it."""
-        is_repaired = not self.library.has_java_clients or self.release.has_repair(_DEFAULT_GIVES_WAY_SINCE)
+        is_repaired = not self.library.has_java_clients or self.release.has_repair(("3.0.1", "3.1.1", "3.2"))
         return is_repaired and self.knows(IDEMPOTENCE) and bool(self.default(IDEMPOTENCE).value)
+
+    def refuse_removed_guarantee(self) -> None:
+        """Raise PropertiesError for a processing.guarantee of Kafka Streams that 4.0 removed: exactly_once and
+        exactly_once_beta (KAFKA-16331)."""
+        given = self.given(IDEMPOTENCE)
+        if given is None or self.library is not ClientLibrary.STREAMS or not self.release.has("4.0"):
+            return
+        name, _, guarantee = given.spelled.partition("=")
+        if name.endswith(GUARANTEE) and guarantee != "exactly_once_v2":
+            because = "4.0 removed this value (KAFKA-16331)"
+            raise self._refusal(given, because, f"write {name}=exactly_once_v2, which Kafka Streams has since 3.0")
 
     def derived(self, key: str, needed: Any, wants: GivenSetting | None) -> Setting[Any]:
         """Return the given value of a key; else `needed`, if a setting (`wants`) requires it; else the default."""
@@ -195,12 +208,13 @@ class _Rules(RoleSettings):
         """Return whether the producer is idempotent, and the setting that requests idempotence, if any."""
         explicit, identified = self.given(IDEMPOTENCE), self.given(TRANSACTIONAL_ID)
         library, usual = self.library, self.default(IDEMPOTENCE)
-        on, no_transactions = library.spelled(IDEMPOTENCE, "true"), f"leave {self.named(TRANSACTIONAL_ID)} out"
-        must_be_given = library in (ClientLibrary.CONNECT, ClientLibrary.SARAMA)
-        is_off = not explicit.value if explicit else must_be_given
+        on = library.spelled(IDEMPOTENCE, "true")
+        no_transactions = f"leave {_name_in_file(identified)} out" if identified else ""
+        is_off = not explicit.value if explicit else library in (ClientLibrary.CONNECT, ClientLibrary.SARAMA)
         if identified and is_off and library is not ClientLibrary.AIOKAFKA:
             because = f"{identified.spelled} ({identified.source}) needs {on}"
-            raise self._refusal(explicit or identified, because, f"write {on}, or {no_transactions}")
+            write = f"write {self._beside(identified, IDEMPOTENCE, 'true')}"
+            raise self._refusal(explicit or identified, because, f"{write}, or {no_transactions}")
         if explicit and not explicit.value and not identified:
             return explicit.in_effect, None
         if not explicit and self.gives_way:
@@ -211,8 +225,14 @@ class _Rules(RoleSettings):
             return _idempotence(False, usual.source + note), None
         for given, need, cure in self._obstacles():
             if wants is explicit:
-                because, undo = f"{wants.spelled} ({wants.source})", f"write {library.spelled(IDEMPOTENCE, 'false')}"
-                undo = f"leave {wants.written} out" if library is ClientLibrary.STREAMS and wants.written else undo
+                because, undo = (
+                    f"{wants.spelled} ({wants.source})",
+                    f"write {self._beside(wants, IDEMPOTENCE, 'false')}",
+                )
+                if library is ClientLibrary.STREAMS and wants.written:
+                    undo = f"leave {wants.written} out"
+                elif _name_in_file(wants) == EXACTLY_ONCE_SOURCE:  # Kafka Connect overrides enable.idempotence
+                    undo = f"write {EXACTLY_ONCE_SOURCE}=disabled"
             else:
                 because = f"{wants.spelled} ({wants.source}), which enables idempotence,"
                 undo = no_transactions
@@ -239,7 +259,7 @@ class _Rules(RoleSettings):
         given, _, cure = obstacles[0]
         if identified:
             because = f"it disables idempotence, which {identified.spelled} ({identified.source}) needs"
-            raise self._refusal(given, because, f"{cure}, or leave {self.named(TRANSACTIONAL_ID)} out", identified)
+            raise self._refusal(given, because, f"{cure}, or leave {_name_in_file(identified)} out", identified)
         where = f"in {given.source}" if given.members else f"({given.source})"
         return _idempotence(False, f"disabled because of {given.spelled} {where}")
 
@@ -247,14 +267,14 @@ class _Rules(RoleSettings):
         """Yield the settings that conflict with idempotence, each with what idempotence needs, and the cure."""
         retries, acks, in_flight = (self._stated(key) for key in (RETRIES, ACKS, IN_FLIGHT))
         if retries and retries.value == 0:
-            yield retries, f"{self.named(RETRIES)} above 0", f"leave {self.named(RETRIES)} out"
+            yield retries, f"{self.named(RETRIES)} above 0", f"leave {_name_in_file(retries)} out"
         if acks and acks.value != "all":
             all_of_them = self.library.spelled(ACKS, "all")
-            yield acks, all_of_them, f"write {all_of_them}"
+            yield acks, all_of_them, f"write {self._beside(acks, ACKS, 'all')}"
         most = self.most_in_flight
         if in_flight and in_flight.value > most:
-            cure = self.library.spelled(IN_FLIGHT, str(most))
-            yield in_flight, cure if most == 1 else f"{self.named(IN_FLIGHT)} of at most {most}", f"write {cure}"
+            need = self.library.spelled(IN_FLIGHT, "1") if most == 1 else f"{self.named(IN_FLIGHT)} of at most {most}"
+            yield in_flight, need, f"write {self._beside(in_flight, IN_FLIGHT, str(most))}"
 
     def _stated(self, key: str) -> GivenSetting | None:
         """Return the given setting of a key. If the library does not adapt its own defaults to idempotence, they count
@@ -262,14 +282,19 @@ class _Rules(RoleSettings):
         usual, given = self.default(key), self.given(key)
         if given is not None or self.adapts or usual.source != self.default_of_library:
             return given
-        spelled = self.library.spelled(key, usual.text)
-        places = (usual.source,)
-        return GivenSetting(self.role, key, usual.text, usual.value, places, self.role, Layer.FILE, (), written=spelled)
+        written, places = self.library.spelled(key, usual.text), (usual.source,)
+        return GivenSetting(self.role, key, usual.text, usual.value, places, self.role, Layer.FILE, (), written=written)
 
     @property
     def adapts(self) -> bool:
         """Whether the library adapts its own defaults to idempotence."""
         return self.library not in (ClientLibrary.SARAMA, ClientLibrary.BINDER, ClientLibrary.SMALLRYE)
+
+    def _beside(self, given: GivenSetting, key: str, value: str) -> str:
+        """Return a setting as the file of a given setting would have it, with the same prefix: producer.acks=all."""
+        name = _name_in_file(given)
+        prefix = name.removesuffix(given.key) if name.endswith(f".{given.key}") else ""
+        return prefix + self.library.spelled(key, value)
 
     def named(self, key: str) -> str:
         """Return the library's own name of a key."""
@@ -278,28 +303,32 @@ class _Rules(RoleSettings):
     def _refusal(
         self, given: GivenSetting, because: str, cure: str, wants: GivenSetting | None = None
     ) -> PropertiesError:
-        """Return the error for a setting; for a default of the library, at the place of the setting that conflicts."""
+        """Return the error for a setting that is refused. A default of the library has no place in a file: its error is
+        placed at `wants`, the setting with which it conflicts."""
         if wants is not None and not given.members:
             given = replace(given, places=wants.places, written=f"{given.spelled}, {given.source}")
         whose = f"Kafka {self.release}" if self.library is ClientLibrary.JAVA else self.library.value
         refuses = f"a producer of {whose} refuses to start with it"
         return PropertiesError(f"{given.source}: {given.spelled}: {refuses}, because {because}; {cure}")
 
-    def delivery_timeout(self) -> Sequence[Setting[Any]]:
-        """Return [delivery.timeout.ms] (since 2.1), or [] if not given. Raises PropertiesError if it is too short for a
-        Java client; other libraries accept any value."""
+    def delivery_timeout(self) -> Iterator[Setting[Any]]:
+        """Yield delivery.timeout.ms (since 2.1) if it is given. Raises PropertiesError if it is too short for a Java
+        client; other libraries accept any value."""
         given = self.given(DELIVERY_TIMEOUT)
         if given is None:
-            return []
+            return
         linger, request = (self.setting(key).value for key in ("linger.ms", "request.timeout.ms"))
         if self.library.has_java_clients and given.value < min(linger + request, MOST):
-            raise self._refusal(
-                given,
-                f"it has to be at least linger.ms + request.timeout.ms, {linger} + {request}",
-                f"write {DELIVERY_TIMEOUT}={linger + request} or more",
-            )
-        says = "limits the resends of a record; the model has no clock, so any resend can be the last"
-        return [given.in_effect.means(says)]
+            because = f"it has to be at least linger.ms + request.timeout.ms, {linger} + {request}"
+            raise self._refusal(given, because, f"write {DELIVERY_TIMEOUT}={linger + request} or more")
+        yield given.in_effect.means(
+            "limits the resends of a record; the model has no clock, so any resend can be the last"
+        )
+
+
+def _name_in_file(given: GivenSetting) -> str:
+    """Return the key of a setting as its file has it: producer.acks."""
+    return given.spelled.partition("=")[0]
 
 
 def _idempotence(value: bool, source: str) -> Setting[bool]:
@@ -364,9 +393,7 @@ class Consumer:
 def read_consumer(settings: Settings, versions: Versions) -> Consumer:
     """Return the settings in effect for the consumers. Raises PropertiesError if Kafka refuses the settings."""
     own = RoleSettings(settings, versions.release, Role.CONSUMER)
-    is_given = any(
-        setting.role is Role.CONSUMER and knows(versions.release, setting.role, setting.key) for setting in settings
-    )
+    is_given = any(setting.role is Role.CONSUMER and own.knows(setting.key) for setting in settings)
     level, reset = own.setting(ISOLATION_LEVEL), _offset_reset(own)
     understood = []
     if own.knows(ISOLATION_LEVEL):
@@ -413,15 +440,10 @@ def _reads_followers(settings: Settings, versions: Versions) -> tuple[bool, list
     has_rack = rack is not None and rack.text != ""
     reads = selects and has_rack
     meaning = "consumers may read from followers" if reads else "consumers read from the leader"
-    understood = []
-    for given, has_other, lacks in (
-        (selector, has_rack, f"no {CLIENT_RACK} is given"),
-        (rack, selects, f"no {REPLICA_SELECTOR} is given that selects followers"),
-    ):
-        if given is not None:
-            why = "" if reads or has_other else f": {lacks}"
-            understood.append(given.in_effect.means(meaning + why))
-    return reads, understood
+    without_rack = "" if has_rack else f": no {CLIENT_RACK} is given"
+    without_selector = "" if selects else f": no {REPLICA_SELECTOR} is given that selects followers"
+    both = (selector, without_rack), (rack, without_selector)
+    return reads, [given.in_effect.means(meaning + lacks) for given, lacks in both if given is not None]
 
 
 # --- Transactions ---
@@ -432,7 +454,7 @@ LOG_REPLICAS = "transaction.state.log.replication.factor"
 LOG_MIN_ISR = "transaction.state.log.min.isr"
 VERIFICATION = "transaction.partition.verification.enable"
 TRANSACTION_VERSION = "transaction.version"
-_OF_BROKERS = (MOST_TIMEOUT, LOG_REPLICAS, LOG_MIN_ISR, VERIFICATION, TRANSACTION_VERSION)
+BROKERS_KEYS_OF_TRANSACTIONS = (MOST_TIMEOUT, LOG_REPLICAS, LOG_MIN_ISR, VERIFICATION, TRANSACTION_VERSION)
 _FIRST_WITH_TV2 = "4.0"
 
 
@@ -440,8 +462,8 @@ _FIRST_WITH_TV2 = "4.0"
 class Transactions:
     """The configuration with which the model `transactions` is searched for a cluster, and the settings behind it."""
 
-    protocol: str
-    values: Mapping[str, int]
+    entries: Mapping[str, str]
+    """The model's configuration entries by name, as text; among them the generation, as `protocol`."""
     why_unsearched: str | None
     """The reason why no generation of the model fits the cluster, or None."""
     why_none_begins: str | None
@@ -455,11 +477,6 @@ class Transactions:
     only_copy: str = ""
     """The setting that lets a record of the coordinators' log have only one copy; empty if no setting does."""
 
-    @property
-    def entries(self) -> dict[str, str]:
-        """The model's configuration entries by name, as text: the generation as `protocol`, and those in `values`."""
-        return {"protocol": self.protocol} | {name: Verification(value).name for name, value in self.values.items()}
-
 
 def read_transactions(settings: Settings, versions: Versions) -> Transactions:
     """Return the configuration for the model `transactions`. Raises PropertiesError if Kafka refuses a setting."""
@@ -469,26 +486,23 @@ def read_transactions(settings: Settings, versions: Versions) -> Transactions:
     understood = [*timeouts, *log]
     level, verifies = _transaction_version(brokers, versions), brokers.setting(VERIFICATION)
     has_tv2 = has_new_epochs(level.value)
-    protocol = transactions_generation(release, level.value)
-    values, why = {}, None
+    entries, why = {"protocol": transactions_generation(release, level.value)}, None
     if release.has("3.6"):
         if not verifies.value and has_tv2:
             why = f"{VERIFICATION}=false beside {TRANSACTION_VERSION}=2 is not modelled"
         elif not verifies.value:
-            values["TXN_VERIFY"] = int(Verification.OFF)
-        meaning = "leaders append without asking the coordinator"
-        if verifies.value:
-            meaning = "leaders ask the coordinator before the first append of a transaction"
-        understood.append(verifies.means(meaning))
+            entries["TXN_VERIFY"] = Verification.OFF.name
+        asks = "leaders ask the coordinator before the first append of a transaction"
+        understood.append(verifies.means(asks if verifies.value else "leaders append without asking the coordinator"))
     assumed = ""
     if release.has(_FIRST_WITH_TV2):
         meaning = "every transaction ends with a new epoch" if has_tv2 else "transactions of a producer share an epoch"
         understood.append(level.means(meaning))
         assumed = _assumed(level, has_tv2=has_tv2, is_given=brokers.given(TRANSACTION_VERSION) is not None)
-    keys = ((producers, TIMEOUT), *((brokers, key) for key in _OF_BROKERS))
+    keys = ((producers, TIMEOUT), *((brokers, key) for key in BROKERS_KEYS_OF_TRANSACTIONS))
     decisive = tuple(given for role, key in keys if (given := role.given(key)))
     only_copy = next((f"{key}=1" for key in (LOG_REPLICAS, LOG_MIN_ISR) if brokers.setting(key).value == 1), "")
-    return Transactions(protocol, values, why, why_none_begins, decisive, tuple(understood), assumed, only_copy)
+    return Transactions(entries, why, why_none_begins, decisive, tuple(understood), assumed, only_copy)
 
 
 def _assumed(level: Setting[int], *, has_tv2: bool, is_given: bool) -> str:
@@ -519,7 +533,7 @@ def _timeout(producers: RoleSettings, brokers: RoleSettings) -> Iterator[Setting
 
 
 def _transaction_log(brokers: RoleSettings) -> tuple[list[Setting[Any]], str | None]:
-    """Return the given settings of __transaction_state, and why it accepts no records (None: it does accept them)."""
+    """Return the given settings of __transaction_state, and why it accepts no records; None if it accepts them."""
     replicas, least = brokers.setting(LOG_REPLICAS), brokers.setting(LOG_MIN_ISR)
     needed = min(least.value, replicas.value) if brokers.release.has("3.7") else least.value
     why = f"{LOG_MIN_ISR}={needed} is more than {LOG_REPLICAS}={replicas.value}" if needed > replicas.value else None

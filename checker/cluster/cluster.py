@@ -10,13 +10,13 @@ ConfigurationControlManager). With ELR, Kafka refuses a dynamic value for a sing
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from isrcheck.checker.cluster.clients import (
     CLIENT_KEYS,
+    LOG_REPLICAS,
     Consumer,
     Producer,
     Transactions,
@@ -29,7 +29,7 @@ from isrcheck.checker.cluster.contents import Described, DescribedTopic, Partiti
 from isrcheck.checker.cluster.generation import Generation, format_keys, read_generation
 from isrcheck.checker.cluster.ignored import Ignored, Keys, read_ignored
 from isrcheck.checker.cluster.libraries import OLDER_DEFAULTS, ClientLibrary
-from isrcheck.checker.cluster.property_files import Layer, PropertiesError, Section
+from isrcheck.checker.cluster.property_files import Layer, PropertiesError, Section, printable
 from isrcheck.checker.cluster.releases import UNRELEASED, Role, Version
 from isrcheck.checker.cluster.settings import (
     OF_BROKERS,
@@ -41,6 +41,11 @@ from isrcheck.checker.cluster.settings import (
     role_of,
 )
 from isrcheck.checker.cluster.versions import ELR_VERSION, Versions, read_versions
+from isrcheck.checker.cluster.voters import Doubts
+from isrcheck.checker.results.terminal import grouped
+
+UNREAD = "unknown"
+"""What the report shows in place of a value that could not be read."""
 
 NO_REPLICAS_GIVEN = (
     "the number of the topic's replicas is not given; "
@@ -62,13 +67,15 @@ class Cluster:
     producer: Producer
     consumer: Consumer
     transactions: Transactions | None
-    """What counts for transactions; None if the producer has no transactional.id."""
+    """The settings that count for transactions; None if the producer has no transactional.id."""
     min_insync_replicas: Setting[int]
     is_min_insync_limited: bool
     """Whether min.insync.replicas is set above the number of replicas, and counts as that number."""
     replication_factor: Setting[int]
     is_replication_given: bool
     """False if the number of replicas is only Kafka's default: a topic may have been created with another number."""
+    left_to_brokers: str
+    """The setting of a framework, with its place, that leaves the number to the brokers; empty if none does."""
     unclean_election: Setting[bool]
     leader_rebalance: Setting[bool]
     flushes_every_message: bool
@@ -82,6 +89,9 @@ class Cluster:
     ignored: tuple[Ignored, ...]
     assumed: tuple[str, ...]
     """A line for each fact that the files do not give, with the assumption that is made instead."""
+    unread: str = ""
+    """Whose settings could not be read from a running cluster and are in no file, although the answer depends on them:
+    "topic orders and of brokers". Their values here are Kafka's defaults. Empty if nothing is missing."""
 
     @property
     def release(self) -> Version:
@@ -91,7 +101,16 @@ class Cluster:
     @property
     def why_unknown(self) -> str | None:
         """Why the files allow no answer; None if they allow an answer."""
-        return None if self.is_replication_given else NO_REPLICAS_GIVEN
+        if self.unread and self.producer.acks.value == "all":  # with other acks, any settings can lose records
+            return f"the settings of {self.unread} could not be read; add files that have them"
+        if self.is_replication_given:
+            return None
+        if self.left_to_brokers:
+            return (
+                f"{self.left_to_brokers} leaves the number of replicas to the brokers; add a broker's file with"
+                " default.replication.factor, or the output of kafka-topics --describe"
+            )
+        return NO_REPLICAS_GIVEN
 
 
 @dataclass(frozen=True)
@@ -105,12 +124,16 @@ class Reading:
     voters: Sequence[int] = ()
     """The ids of the controllers that vote, if a file shows them."""
     active_controller: int | None = None
+    doubts: Doubts = field(default_factory=Doubts)
+    ephemeral: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    """The places of storage that a broker loses if it restarts, each with its brokers; nobody if they are not shown."""
 
 
 def versions_of(description: Described, kafka_version: str | None, metadata_version: str | None = None) -> Versions:
     """Return the versions of the brokers that the files describe; the given versions are those of the command line.
     Raises PropertiesError if settings contradict each other."""
-    settings = Settings(_without_clients(_counted(description)[0]))
+    # A client library does not show the version of a cluster.
+    settings = Settings(section for section in _counted(description)[0] if section.library is None)
     return read_versions(settings, kafka_version, metadata_version, description.evidence, description.release)
 
 
@@ -121,23 +144,26 @@ def clusters_of(
     before: Versions | None = None,
 ) -> Reading:
     """Return a `Cluster` for each distinct configuration of the described topics, or one if no topic is described. The
-    versions are those of the command line. If the brokers are upgraded, `before` has their versions before the upgrade:
-    those of the clients, which stay, and of the brokers that the outputs describe. Raises PropertiesError if settings
+    versions are those of the command line. If the brokers are upgraded, `before` has the versions before the upgrade:
+    the clients keep them, and the outputs describe brokers that have them. Raises PropertiesError if settings
     contradict each other."""
-    alike: dict[tuple[tuple[str, str], ...], list[DescribedTopic]] = defaultdict(list)
-    for described_topic in description.topics:
-        alike[described_topic.settings].append(described_topic)
+    unread = description.unread_topics
+    alike = grouped(((topic.settings, topic.name in unread), topic) for topic in description.topics)
     versions = (kafka_version, metadata_version)
     sections, of_files = _counted(description)
     sections, of_clients = weakest_clients(sections, before or versions_of(description, *versions))
     clusters = tuple(_cluster(sections, description, topics, versions, before) for topics in (alike.values() or [[]]))
-    remarks = _given_by_some(Settings(sections), clusters)
+    of_settings = _given_by_some(Settings(sections), clusters)
+    of_internal_topics = _internal_topics(Settings(sections), clusters)
+    remarks = *description.remarks, *of_files, *of_clients, *of_settings, *of_internal_topics
     return Reading(
         clusters,
-        (*description.remarks, *of_files, *of_clients, *remarks),
+        remarks,
         description.racks,
         description.voters,
         description.active_controller,
+        description.doubts,
+        description.ephemeral,
     )
 
 
@@ -150,15 +176,10 @@ def _counted(description: Described) -> tuple[list[Section], list[str]]:
     has_topic = bool(description.topics) or any(
         (section.role or role_of(section.properties, section.member)) is Role.TOPIC for section in others
     )
-    for section in internal[:1]:
+    if internal:
         says = "are left out, as other topics are given" if has_topic else "are those that the answer is for"
-        remarks.append(f"{section.member}: these topics {says}")
+        remarks.append(f"{internal[0].member}: these topics {says}")
     return (others if has_topic else [*others, *internal[:1]]), remarks
-
-
-def _without_clients(sections: Sequence[Section]) -> list[Section]:
-    """Return the sections that can say which version a cluster has: not those of client libraries."""
-    return [section for section in sections if section.library is None]
 
 
 def _given_by_some(settings: Settings, clusters: Sequence[Cluster]) -> Iterator[str]:
@@ -170,6 +191,30 @@ def _given_by_some(settings: Settings, clusters: Sequence[Cluster]) -> Iterator[
                 f"{given.spelled} ({given.source}) is not given for {listed(others)};"
                 f" it is taken for every {given.file_role.value}"
             )
+
+
+_INTERNAL_TOPICS = {
+    "offsets.topic.replication.factor": ("__consumer_offsets", "the committed offsets of groups"),
+    LOG_REPLICAS: ("__transaction_state", "the states of transactions"),
+    "share.coordinator.state.topic.replication.factor": ("__share_group_state", "the positions of share groups"),
+}
+"""The settings of brokers for the replicas of an internal topic, with the topic and what it keeps."""
+
+
+def _internal_topics(settings: Settings, clusters: Sequence[Cluster]) -> Iterator[str]:
+    """Yield a remark for each internal topic that brokers create with one replica although other topics have more,
+    unless an output describes the topic, or the answer itself speaks of it (for consumers and for transactions)."""
+    said = {topic for cluster in clusters for topic in cluster.topics}
+    if any(Role.CONSUMER in cluster.given_roles for cluster in clusters):
+        said.add("__consumer_offsets")
+    if any(cluster.transactions is not None for cluster in clusters):
+        said.add("__transaction_state")
+    if not any(cluster.is_replication_given and cluster.replication_factor.value > 1 for cluster in clusters):
+        return
+    for given in settings:
+        topic, keeps = _INTERNAL_TOPICS.get(given.key, ("", ""))
+        if topic and topic not in said and given.text == "1":
+            yield f"{given.source}: {given.spelled}: one lost broker loses {keeps} ({topic})"
 
 
 def _cluster(
@@ -184,14 +229,19 @@ def _cluster(
     of_topic = [Section(Role.TOPIC, topics[0].name, topics[0].properties)] if topics else []
     settings = Settings([*sections, *of_topic])
     versions = read_versions(settings, *given_versions, description.evidence, description.release)
+    if before is not None:
+        versions = replace(versions, assumed=())  # said of the versions before
+    generation, version_lines = read_generation(settings, versions, description.eligible_replicas, before)
     before = before or versions
-    generation, version_lines = read_generation(settings, versions, description.eligible_replicas)
     replication_factor = _decide(_REPLICATION_FACTOR, settings, versions)
     least = read_least_isr(settings, versions, has_elr=generation.has_elr, shown_default=_shown_default(topics, before))
+    unread = _unread(sections, settings, description, topics)
+    if unread and (least.used is None or least.used.role is not Role.TOPIC):
+        least = replace(least, setting=replace(least.setting, text=UNREAD, source="could not be read", meaning=""))
     min_insync_replicas = least.setting
     is_replication_given = settings.first(_REPLICATION_FACTOR.keys) is not None
     is_above = is_replication_given and min_insync_replicas.value > replication_factor.value
-    is_limited = is_above and versions.release.has("3.7")
+    is_limited = is_above and versions.release.has("3.7") and not unread
     if is_limited:
         # Since 3.7 Kafka limits min.insync.replicas to the number of replicas (KAFKA-15583).
         meaning = f"since 3.7 at most the number of replicas: {_least_isr_means(replication_factor.value)}"
@@ -202,14 +252,14 @@ def _cluster(
     consumer = read_consumer(settings, before)
     transactions = read_transactions(settings, versions) if producer.has_transactions else None
     flush = settings.first(_FLUSH)
-    flushes = [flush] if flush is not None and flush.text == EVERY_MESSAGE else []
+    flushes = [flush] if flush is not None and flush.text == "1" else []
     record_format, ignored_formats = format_keys(settings, versions)
+    reasons = {**ignored_formats, **versions.ignored}
     decisive = [*_DECISIVE, record_format, *([_FLUSH] if flushes else [])]
     winners = {key: settings.first(keys) for keys in decisive for key in keys}
     of_versions = [*versions.decisive, *(transactions.decisive if transactions else ())]
-    winners |= {(given.role, given.key): given for given in of_versions} | dict.fromkeys(
-        (OF_TOPIC, OF_BROKER), least.used
-    )
+    winners |= {(given.role, given.key): given for given in of_versions}
+    winners |= dict.fromkeys((OF_TOPIC, OF_BROKER), least.used)
     return Cluster(
         kafka_version=versions.binaries,
         is_version_given=versions.is_given,
@@ -222,6 +272,7 @@ def _cluster(
         is_min_insync_limited=is_limited,
         replication_factor=replication_factor,
         is_replication_given=is_replication_given,
+        left_to_brokers=next((section.left_to_brokers for section in sections if section.left_to_brokers), ""),
         unclean_election=unclean_election,
         leader_rebalance=rebalance,
         flushes_every_message=bool(flushes),
@@ -242,16 +293,30 @@ def _cluster(
         ),
         ignored=(
             *(ignored for topic in topics for ignored in topic.ignored),
-            *read_ignored(
-                settings, versions, winners, {**ignored_formats, **versions.ignored}, _hidden(settings, least)
-            ),
+            *read_ignored(settings, versions, winners, reasons, _hidden(settings, least)),
         ),
-        assumed=tuple(
-            _assumptions(
-                settings, versions, before, generation, least, producer, transactions, (unclean_election, rebalance)
-            )
+        assumed=(
+            *_assumptions(settings, versions, generation, least, (unclean_election, rebalance)),
+            *([transactions.assumed] if transactions and transactions.assumed else []),
+            _clients(producer, before),
+            *([] if unread else _defaults(settings, least, (unclean_election, rebalance))),
         ),
+        unread=unread,
     )
+
+
+def _unread(
+    sections: Sequence[Section], settings: Settings, description: Described, topics: Sequence[DescribedTopic]
+) -> str:
+    """Return `Cluster.unread`. `sections` are the files, `settings` also has the settings of the topics."""
+    unread = []
+    is_any = any(topic.name in description.unread_topics for topic in topics)
+    if is_any and not Settings(sections).has_members(Role.TOPIC):
+        unread.append(f"topic {printable(topics[0].name)}" if len(topics) == 1 else f"{len(topics):,} topics")
+    decided = all(settings.first(keys) for keys in ((OF_TOPIC, OF_BROKER), _UNCLEAN_ELECTION.keys))
+    if description.has_unread_brokers and not decided and not settings.has_members(Role.BROKER):
+        unread.append("brokers")
+    return " and of ".join(unread)
 
 
 def _shown_default(topics: Sequence[DescribedTopic], versions: Versions) -> str | None:
@@ -286,7 +351,7 @@ def _mode_lines(versions: Versions) -> Iterator[Setting[Any]]:
 
 @dataclass(frozen=True)
 class _Rule:
-    """The keys of a setting, in order of precedence, and what its values mean; the default is that of the last key."""
+    """The keys of a setting, in order of precedence, and what its values mean. The default is that of the last key."""
 
     keys: Keys
     meaning: Callable[[Any], str]
@@ -311,8 +376,7 @@ _REBALANCE = _Rule(
     }.__getitem__,
 )
 _FLUSH: Keys = ((Role.TOPIC, "flush.messages"), (Role.BROKER, "log.flush.interval.messages"))
-EVERY_MESSAGE = "1"
-"""The value of _FLUSH with which a record is on disk before it counts; greater values promise nothing."""
+"""If one of these keys is 1, a record is on disk before it counts; greater values promise nothing."""
 
 _DECISIVE: Sequence[Keys] = (
     _REBALANCE.keys,
@@ -355,10 +419,10 @@ def read_least_isr(settings: Settings, versions: Versions, *, has_elr: bool, sho
         return _given(of_topic)
     if shown_default is not None:
         return _of_described_topic(settings, versions, shown_default)
-    if not has_elr:
-        of_brokers = settings.get(*OF_BROKER)
-        return _given(of_brokers) if of_brokers is not None else _of_default(settings, versions)
-    return _of_cluster(settings, versions)
+    if has_elr:
+        return _of_cluster(settings, versions)
+    of_brokers = settings.get(*OF_BROKER)
+    return _given(of_brokers) if of_brokers is not None else _of_default(settings, versions)
 
 
 def _least_isr_means(value: int) -> str:
@@ -368,9 +432,8 @@ def _least_isr_means(value: int) -> str:
 def _of_described_topic(settings: Settings, versions: Versions, place: str) -> LeastIsr:
     """Return the default of min.insync.replicas: kafka-topics would show any other value, even an inherited one."""
     why = f"kafka-topics shows the values of brokers as well, and none in {place}"
-    other = next((setting for setting in settings.every(*OF_BROKER) if setting.value != 1), None)
     assumed = ""
-    if other is not None:
+    if other := next((setting for setting in settings.every(*OF_BROKER) if setting.value != 1), None):
         inherits = "kafka-topics shows what a topic inherits from brokers, and shows no value"
         assumed = f"{LEAST_ISR}=1, not {other.text} as in {other.source}: {inherits}"
     return _of_default(settings, versions, f"{place} shows no other value", assumed, why)
@@ -410,8 +473,7 @@ def _of_controllers(settings: Settings, versions: Versions, hides: str) -> Least
             f"{other.source}: {other.spelled} contradicts {given[0].spelled} in {given[0].source}: with eligible leader"
             f" replicas the value of the controller that was active counts; give the output of {_SHOWS_IT}"
         )
-    lacking = [path for path in settings.controllers if not any(path in setting.members for setting in given)]
-    if lacking:
+    if lacking := [path for path in settings.controllers if not any(path in setting.members for setting in given)]:
         says = f"{lacking[0]} does not give it"
         assumed = f"{LEAST_ISR}=1, as {says}: {hides}, and was written from a controller's file; {_SHOWS_IT} shows it"
         return _of_default(settings, versions, f"1, as {says}", assumed, hides)
@@ -449,38 +511,26 @@ _BY_HAND = (
 def _assumptions(
     settings: Settings,
     versions: Versions,
-    before: Versions,
     generation: Generation,
     least: LeastIsr,
-    producer: Producer,
-    transactions: Transactions | None,
     of_brokers: tuple[Setting[bool], ...],
 ) -> Iterator[str]:
-    """Yield a line for each assumption; `before` has the versions of the clients, and `of_brokers` are the settings for
-    unclean elections and leader rebalancing."""
-    if versions.assumed:
-        yield versions.assumed
-    if versions.doubt:
-        yield versions.doubt
+    """Yield a line for each assumption about brokers and controllers; `of_brokers` are the settings for unclean
+    elections and leader rebalancing."""
+    yield from versions.assumed
     if versions.release.release_name == UNRELEASED:
         yield f"Kafka {UNRELEASED} as its source was in August 2026, before its release"
     if generation.assumes_elr:
         yield _ELR
     if least.assumed:
         yield least.assumed
+    values = [f"{setting.key}={setting.text}" for setting in of_brokers]
     if settings.brokers_alone and not settings.controllers:
-        values = " and ".join(f"{setting.key}={setting.text}" for setting in of_brokers)
-        yield f"controllers with {values}, on which they act, and not brokers; give a controller's file"
-    is_unclean = any(
-        (setting.key, setting.text) == ("unclean.leader.election.enable", "true") for setting in of_brokers
-    )
+        act = "controllers act on these settings, and brokers do not"
+        yield f"controllers with {' and '.join(values)} ({act}); give a controller's file"
+    is_unclean = "unclean.leader.election.enable=true" in values
     if is_unclean and versions.has_kraft and not versions.release.has("3.9"):
         yield _BY_HAND
-    if transactions and transactions.assumed:
-        yield transactions.assumed
-    yield _clients(producer, before)
-    if lacking := list(_defaults(settings, least, of_brokers)):
-        yield f"Kafka's defaults of {' and of '.join(lacking)}"
 
 
 def _clients(producer: Producer, versions: Versions) -> str:
@@ -491,24 +541,26 @@ def _clients(producer: Producer, versions: Versions) -> str:
     if library is not ClientLibrary.JAVA:
         whose = f"are those of {library.value} ({producer.shown_by})"
         whose += f", Java clients of Kafka {versions.release}" if library.has_java_clients else ""
-    text = ", ".join(f"{setting.key}={setting.text}" for setting in defaults)
-    older = [
-        was for key, was in OLDER_DEFAULTS.get(library, {}).items() if key in {setting.key for setting in defaults}
-    ]
+    texts = {setting.key: f"{setting.key}={setting.text}" for setting in defaults}
+    older = [was for key, was in OLDER_DEFAULTS.get(library, {}).items() if key in texts]
     before = f" (older versions: {', '.join(older)})" if older else ""
-    by_default = f", by default with {text}{before} (--producer FILE)" if defaults else ""
+    by_default = f", by default with {', '.join(texts.values())}{before} (--producer FILE)" if defaults else ""
     resends = "" if library.has_java_clients else "; resends are numbered as by the Java client"
     return f"producers {whose}{by_default}{resends}"
 
 
 def _defaults(settings: Settings, least: LeastIsr, of_brokers: tuple[Setting[bool], ...]) -> Iterator[str]:
-    """Yield a text for each kind of file that is missing (topic, broker), with the defaults assumed instead."""
+    """Yield a line on the kinds of files that are missing (topic, broker), with the defaults assumed instead."""
     has_topic, has_brokers = (settings.has_members(role) for role in (Role.TOPIC, Role.BROKER))
     is_default = least.used is None and not least.why_not_the_brokers and not least.assumed
     minimum = f"{LEAST_ISR}={least.setting.text}" if is_default else ""
+    lacking = []
     if not has_topic:
-        yield f"the topic ({minimum if minimum and not has_brokers else 'no settings of its own'}; --topic FILE)"
+        own = minimum if minimum and not has_brokers else "no settings of its own"
+        lacking.append(f"the topic ({own}; --topic FILE)")
     if not has_brokers:
         values = [minimum] if minimum and has_topic else []
         values += [f"{setting.key}={setting.text}" for setting in of_brokers if setting.is_default]
-        yield f"brokers ({', '.join(values) or 'no other settings'}; --broker FILE)"
+        lacking.append(f"brokers ({', '.join(values) or 'no other settings'}; --broker FILE)")
+    if lacking:
+        yield f"Kafka's defaults of {' and of '.join(lacking)}"

@@ -17,7 +17,8 @@ from isrcheck.checker.cluster.racks import racks_of
 from isrcheck.checker.cluster.releases import LAST_WITH_ZOOKEEPER, Role, Version, version_of_binaries
 from isrcheck.checker.cluster.settings import Setting
 from isrcheck.checker.cluster.versions import Evidence, Mode
-from isrcheck.checker.cluster.voters import voters_of
+from isrcheck.checker.cluster.voters import Doubts, voters_of
+from isrcheck.checker.results.terminal import grouped
 
 NO_ELR = "N/A"
 """The text that newer tools print in the field Elr for brokers that do not know of eligible leader replicas."""
@@ -26,11 +27,9 @@ ADDING, REMOVING = "Adding Replicas", "Removing Replicas"
 """The fields of a partition that name brokers during a reassignment (KIP-455)."""
 
 
-FIRST_WITH_ELR_FIELDS = "3.8"
-"""The first release whose kafka-topics prints Elr and LastKnownElr, and whose KRaft brokers supply their values."""
-
 FOR_ONE_KIND = ": the answer is for the "
-"""What a remark says of the answer about settings begins so. It does not hold for answers about each partition."""
+"""The text after which a remark says which of several kinds of partitions an answer about settings is for. It is left
+out of an answer about each partition."""
 _AFTER_IT = f"{FOR_ONE_KIND}replicas after it"
 _REASSIGNED = f"a reassignment under way is not modelled{_AFTER_IT}"
 
@@ -88,7 +87,8 @@ class Partition:
 
 @dataclass
 class Contents:
-    """Everything read from the files with output of Kafka's tools; `Described` sorts it by topic and broker."""
+    """Everything that the readers found in files, in output of Kafka's tools or in a running cluster; `described` sorts
+    it by topic and broker."""
 
     topics: dict[str, list[Property]] = field(default_factory=dict)
     with_settings: set[str] = field(default_factory=set)
@@ -105,7 +105,7 @@ class Contents:
     supported: list[tuple[Version, str]] = field(default_factory=list)
     """The newest versions of metadata that brokers can read, with their places."""
     evidence: list[Evidence] = field(default_factory=list)
-    """What running brokers show of their release; it counts in place of what outputs of tools show."""
+    """What running brokers show of their release; it replaces what outputs of tools show."""
     elr_fields: list[str] = field(default_factory=list)
     """The places of lines with a field of eligible leader replicas."""
     known_elrs: list[str] = field(default_factory=list)
@@ -130,9 +130,32 @@ class Contents:
     """The releases of the brokers that files name (4.1.0), with their places."""
     voters: dict[int, str] = field(default_factory=dict)
     """The places of the controllers that vote, by their ids."""
+    controller_pools: list[Sequence[int]] = field(default_factory=list)
+    """The node pools of Strimzi with controllers: the ids of their nodes, if these are shown."""
     active_controller: int | None = None
+    doubts: Doubts = field(default_factory=Doubts)
+    ephemeral: dict[str, frozenset[int]] = field(default_factory=dict)
+    """The places of storage that a broker loses if it restarts, each with its brokers; nobody if they are not shown."""
+    unread_topics: set[str] = field(default_factory=set)
+    """The topics of a running cluster whose settings could not be read."""
+    has_unread_brokers: bool = False
+    """Whether no broker of a running cluster said its settings."""
+    cluster: tuple[str, str] = ("", "")
+    """The name of the cluster to which resources of Kubernetes belong, as NAME or NAMESPACE/NAME, and the place of a
+    resource that shows it; empty texts if none does."""
     remarks: list[str] = field(default_factory=list)
     """What the readers left out, or could not know."""
+
+    def add_cluster(self, name: str, place: str) -> None:
+        """Add the cluster to which a resource belongs, unless the name is empty. Raises PropertiesError if an earlier
+        resource belongs to another cluster."""
+        known, place_known = self.cluster
+        have_namespaces = "/" in known and "/" in name
+        is_same = known == name if have_namespaces else known.rpartition("/")[2] == name.rpartition("/")[2]
+        if name and known and not is_same:
+            raise PropertiesError(several_clusters(known, place_known, name, place))
+        if len(name) > len(known):  # the name with its namespace
+            self.cluster = name, place
 
     def add_topic(
         self, name: str, settings: Sequence[Property] | None, partitions: int, replicas: int, place: str
@@ -195,7 +218,7 @@ class Described:
     eligible_replicas: str | None = None
     """The place of a line whose Elr or LastKnownElr names brokers, or None."""
     remarks: tuple[str, ...] = ()
-    """What is missing in the output."""
+    """What is missing in the input, and what the readers left out of it."""
     racks: Mapping[int, str] = field(default_factory=dict)
     """The rack of each broker whose rack is known, by broker id."""
     release: Setting[Version] | None = None
@@ -203,34 +226,50 @@ class Described:
     voters: Sequence[int] = ()
     """The ids of the controllers that vote, if a file shows them."""
     active_controller: int | None = None
+    doubts: Doubts = field(default_factory=Doubts)
+    ephemeral: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    """As in `Contents`."""
+    unread_topics: frozenset[str] = frozenset()
+    """The topics of a running cluster whose settings could not be read, and which no file gives."""
+    has_unread_brokers: bool = False
+    """Whether no broker of a running cluster said its settings."""
 
 
 def described(contents: Contents, topics: Sequence[str] = ()) -> Described:
     """Sort the contents by topic; select `topics`, if given. Raises PropertiesError if one of them is not described."""
-    partitions: dict[str, list[Partition]] = {name: [] for name in contents.topics}
-    for partition in contents.partitions.values():
-        partitions[partition.topic].append(partition)
-    names = sorted(partitions)
+    by_topic = grouped((partition.topic, partition) for partition in contents.partitions.values())
+    names = sorted(contents.topics)
     for topic in topics:
-        if topic not in partitions:
+        if topic not in contents.topics:
             there = f"the described topics are {listed(names)}" if names else f"no topic is described; {_DESCRIBE}"
             raise PropertiesError(f"--topic-name {printable(topic)}: there is no such topic; {there}")
-    names = [name for name in names if not topics or name in topics]
+    partitions = {name: by_topic.get(name, []) for name in names if not topics or name in topics}
     of_brokers = [
         Section(Role.BROKER, member, tuple(settings), layer) for (member, layer), settings in contents.brokers.items()
     ]
     sections = *contents.sections, *of_brokers
     return Described(
-        topics=tuple(_topic(contents, name, partitions[name], contents.ignored[name]) for name in names),
+        topics=tuple(_topic(contents, name, of_topic) for name, of_topic in partitions.items()),
         sections=sections,
         evidence=tuple(_evidence(contents)),
         eligible_replicas=next(iter(contents.eligible_replicas), None),
-        remarks=(*contents.remarks, *_remarks(contents, {name: partitions[name] for name in names})),
+        remarks=(*contents.remarks, *_remarks(contents, partitions)),
         racks=racks_of(sections, contents.racks),
         release=_release(contents),
-        voters=voters_of(sections, contents.voters),
+        voters=voters_of(sections, contents.voters or _of_pools(contents)),
         active_controller=contents.active_controller,
+        doubts=contents.doubts,
+        ephemeral=contents.ephemeral,
+        unread_topics=frozenset(contents.unread_topics - contents.with_settings),
+        has_unread_brokers=contents.has_unread_brokers,
     )
+
+
+def _of_pools(contents: Contents) -> set[int]:
+    """Return the voters of a cluster of Strimzi, which are all its controllers (KafkaBrokerConfigurationBuilder); none
+    if a pool does not show its ids."""
+    pools = contents.controller_pools
+    return {voter for ids in pools for voter in ids} if all(pools) else set()
 
 
 def _release(contents: Contents) -> Setting[Version] | None:
@@ -241,18 +280,16 @@ def _release(contents: Contents) -> Setting[Version] | None:
             new = Setting(version_of_binaries(text), place)
         except ValueError as error:
             raise PropertiesError(f"{place}: {error}") from None
-        if found is not None and found.value != new.value:
+        found = found or new
+        if found.value != new.value:
             raise PropertiesError(
                 f"{place}: the files mix versions: Kafka {new.value} here, and {found.value} in {found.source}; give"
                 " the files of one version"
             )
-        found = found or new
     return found
 
 
-def _topic(
-    contents: Contents, name: str, partitions: Sequence[Partition], ignored: Sequence[Ignored]
-) -> DescribedTopic:
+def _topic(contents: Contents, name: str, partitions: Sequence[Partition]) -> DescribedTopic:
     properties = list(contents.topics[name])
     # In a topic under reassignment, some partitions have more replicas than the others, and will drop some of them.
     fewest = min(partitions, key=lambda partition: (len(partition.target), partition.number), default=None)
@@ -260,17 +297,14 @@ def _topic(
         properties.append(_factor(len(fewest.target), fewest.place))
     elif name in contents.headers:
         properties.append(_factor(*contents.headers[name][1:]))
-    moving = {
-        label: (value, partition.place)
+    first_moving = {
+        label: Ignored(label, value, WhyIgnored.NOT_MODELLED, _REASSIGNED, partition.place)
         for partition in reversed(partitions)
         for label, value in partition.reassigned.items()
     }
-    reassigned = [
-        Ignored(label, value, WhyIgnored.NOT_MODELLED, _REASSIGNED, place)
-        for label, (value, place) in sorted(moving.items())
-    ]
+    ignored = *contents.ignored[name], *(first_moving[label] for label in sorted(first_moving))
     in_order = tuple(sorted(partitions, key=lambda partition: partition.number))
-    return DescribedTopic(name, tuple(properties), in_order, (*ignored, *reassigned), contents.topic_ids.get(name))
+    return DescribedTopic(name, tuple(properties), in_order, ignored, contents.topic_ids.get(name))
 
 
 def _factor(count: int, place: str) -> Property:
@@ -292,7 +326,7 @@ def _remarks(contents: Contents, topics: Mapping[str, Sequence[Partition]]) -> I
         name, (count, whole) = next(iter(fewer.items()))
         others = f", and fewer than all of {len(fewer) - 1} other topics" if len(fewer) > 1 else ""
         yield f"{count} of {whole} partitions of {printable(name)} are described{others}"
-    if bare := [name for name in topics if name not in contents.with_settings]:
+    if bare := [name for name in topics if name not in contents.with_settings | contents.unread_topics]:
         yield f"no settings of {listed(bare)} are described: those of the brokers are assumed; describe whole topics"
     for name, partitions in topics.items():
         counts = sorted({len(partition.target) for partition in partitions})
@@ -327,6 +361,14 @@ def _remarks(contents: Contents, topics: Mapping[str, Sequence[Partition]]) -> I
         )
 
 
+def several_clusters(one: str, place: str, other: str, place_of_other: str) -> str:
+    """Return the message for files that describe two clusters."""
+    return (
+        f"{place_of_other}: the cluster {printable(other)} is another than {printable(one)} in {place}, and an answer"
+        " is for one cluster: give the description of each cluster in files of its own, and ask about one at a time"
+    )
+
+
 def listed(names: Sequence[str]) -> str:
     """Return names for a message: the first ones, and the number of the others."""
     shown = ", ".join(printable(name) for name in names[:MOST_LISTED])
@@ -336,7 +378,7 @@ def listed(names: Sequence[str]) -> str:
 def _evidence(contents: Contents) -> Iterator[Evidence]:
     """Yield what the outputs show of the brokers' release: versions in kafka-features, or fields in kafka-topics.
     kafka-topics prints TopicId since 2.8 and Elr since 3.8; the newest field counts. Elr is N/A if topics are described
-    by id, or if the broker sent no ELRs: only KRaft brokers (all since 4.0) send ELRs (DescribeTopicPartitions)."""
+    by id, or if the broker sent no ELRs: only KRaft brokers since 3.8 send ELRs (DescribeTopicPartitions)."""
     if contents.evidence:
         yield from (*contents.evidence, *contents.signs)
         return
@@ -349,12 +391,11 @@ def _evidence(contents: Contents) -> Iterator[Evidence]:
         yield Evidence(f"shows an Elr ({contents.known_elrs[0]})", since="3.8", mode=Mode.KRAFT)
     elif contents.elr_fields:
         shown = f"shows {NO_ELR} as Elr ({contents.elr_fields[0]})"
-        unknown = Evidence(shown, until=LAST_WITH_ZOOKEEPER, needs_zookeeper_since=FIRST_WITH_ELR_FIELDS)
+        unknown = Evidence(shown, until=LAST_WITH_ZOOKEEPER, needs_zookeeper_since="3.8")
         yield replace(unknown, since="2.8") if contents.topic_ids else unknown
     elif contents.topic_ids:
-        yield Evidence(
-            f"shows a TopicId ({next(iter(contents.topic_ids.values()))})", "2.8", "3.7", lacks=", but no Elr"
-        )
+        first = next(iter(contents.topic_ids.values()))
+        yield Evidence(f"shows a TopicId ({first})", "2.8", "3.7", lacks=", but no Elr")
     elif contents.bare_topics:
         yield Evidence(f"shows no TopicId ({contents.bare_topics[0]})", until="2.7")
     elif contents.bare_partitions:

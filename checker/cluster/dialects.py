@@ -16,12 +16,7 @@ from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
-from isrcheck.checker.cluster.applications import (
-    is_of_micronaut,
-    is_of_quarkus,
-    micronaut_sections,
-    quarkus_sections,
-)
+from isrcheck.checker.cluster.applications import is_of_micronaut, is_of_quarkus, micronaut_sections, quarkus_sections
 from isrcheck.checker.cluster.client_files import (
     CLIENTS,
     OWN_FILE,
@@ -32,7 +27,7 @@ from isrcheck.checker.cluster.client_files import (
     without_prefix,
 )
 from isrcheck.checker.cluster.frameworks import connect_sections, mirror_maker_sections, streams_sections
-from isrcheck.checker.cluster.libraries import KEYS_OF, ClientLibrary
+from isrcheck.checker.cluster.libraries import KEYS_OF, NAMES_OF_SARAMA, ClientLibrary
 from isrcheck.checker.cluster.property_files import (
     LINE_END,
     READERS,
@@ -48,7 +43,7 @@ from isrcheck.checker.cluster.spring import SPRING, spring_sections
 
 
 def text_sections(role: Role | None, path: Path, text: str) -> list[Section]:
-    """Read the text of a property file. Raises PropertiesError, also for keys that nobody is known to have."""
+    """Read the text of a property file. Raises PropertiesError, also for keys of no known library."""
     # Spring separates the documents of a file by such a comment.
     breaks = [number for number, line in enumerate(LINE_END.split(text), 1) if re.match(r"[#!]---\s*$", line)]
     properties = properties_of(path, text)
@@ -58,8 +53,8 @@ def text_sections(role: Role | None, path: Path, text: str) -> list[Section]:
 
 
 def client_sections(role: Role | None, member: str, documents: Sequence[Sequence[Property]]) -> list[Section]:
-    """Return the sections of the documents of a file. Raises PropertiesError for keys that nobody is known to have. A
-    file with the keys of Kafka's own brokers, topics and Java clients is one section."""
+    """Return the sections of the documents of a file. Raises PropertiesError for keys of no known library. A file with
+    the keys of Kafka's own brokers, topics and Java clients is one section."""
     documents = [[_from_environment(line) for line in document] for document in documents]
     properties = tuple(line for document in documents for line in document)
     if any(line.key.startswith(SPRING) for line in properties):
@@ -177,23 +172,11 @@ def _librdkafka(file: ClientFile) -> list[Section]:
     return file.of_roles(lines, library)
 
 
-_FIELDS_OF_SARAMA = {
-    "producer.requiredacks": "acks",
-    "producer.retry.max": "retries",
-    "producer.idempotent": "enable.idempotence",
-    "producer.transaction.id": "transactional.id",
-    "net.maxopenrequests": "max.in.flight.requests.per.connection",
-    "consumer.isolationlevel": "isolation.level",
-    "consumer.offsets.initial": "auto.offset.reset",
-}
-
-
 def _field_of_sarama(line: Property) -> str:
-    """Return the Java clients' name of a field of Sarama's Config, in any spelling (requiredAcks, required_acks); else
-    nothing. The field may be within other fields."""
+    """Return the Java clients' name of a field of Sarama's Config, in any spelling (requiredAcks, required_acks) and
+    perhaps within other fields; empty for another key."""
     name = re.sub("[-_]", "", line.key).lower()
-    fields = (key for end, key in _FIELDS_OF_SARAMA.items() if name == end or name.endswith(f".{end}"))
-    return next(fields, "")
+    return next((key for key, field in NAMES_OF_SARAMA.items() if f".{name}".endswith(f".{field.lower()}")), "")
 
 
 def _sarama(file: ClientFile) -> list[Section]:
@@ -202,14 +185,18 @@ def _sarama(file: ClientFile) -> list[Section]:
 
 
 _WITH_UNDERSCORES = re.compile(r"[a-z]+(?:_[a-z0-9]+)+")
-_ONLY_KAFKA_PYTHON = """
+_KEYS_OF_KAFKA_PYTHON = """
     allow_auto_create_topics batch_size bootstrap_timeout_ms buffer_memory client_dns_lookup delivery_timeout_ms
     max_block_ms max_in_flight_requests_per_connection metric_reporters metrics_enabled metrics_num_samples
     metrics_sample_window_ms partition_assignment_strategy receive_buffer_bytes reconnect_backoff_max_ms
     reconnect_backoff_ms retries send_buffer_bytes socket_options ssl_cafile ssl_certfile ssl_check_hostname
     ssl_ciphers ssl_crlfile ssl_keyfile ssl_password
 """
-_ONLY_AIOKAFKA = "max_batch_size"
+_ONLY_IN = {
+    ClientLibrary.KAFKA_PYTHON: frozenset(_KEYS_OF_KAFKA_PYTHON.split()),
+    ClientLibrary.AIOKAFKA: frozenset({"max_batch_size"}),
+}
+"""The keys that only one of the clients of Python has."""
 
 
 def _is_of_python(line: Property) -> bool:
@@ -220,20 +207,13 @@ def _is_of_python(line: Property) -> bool:
 def _python(file: ClientFile) -> list[Section]:
     """Read the settings of kafka-python or aiokafka; if no key decides between them, return sections of both."""
     keys = {line.key for line in file.properties}
-    libraries = list(_OF_PYTHON)
-    if not keys.isdisjoint(_ONLY_KAFKA_PYTHON.split()):
-        libraries.remove(ClientLibrary.AIOKAFKA)
-    elif not keys.isdisjoint(_ONLY_AIOKAFKA.split()):
-        libraries.remove(ClientLibrary.KAFKA_PYTHON)
+    decided = [library for library, own in _ONLY_IN.items() if not keys.isdisjoint(own)]
     lines = [
         _translated(line, dotted(line.key) if roles_that_know(dotted(line.key)) else line.key)
         for line in file.properties
         if line.value.strip() not in ("None", "null")
     ]
-    return _read_as(libraries, file, lines)
-
-
-_OF_PYTHON = (ClientLibrary.KAFKA_PYTHON, ClientLibrary.AIOKAFKA)
+    return _read_as(decided[:1] or list(_ONLY_IN), file, lines)
 
 
 def _read_as(libraries: Sequence[ClientLibrary], file: ClientFile, lines: Sequence[Property]) -> list[Section]:
@@ -268,7 +248,7 @@ _DIALECTS: Sequence[tuple[Callable[[Property], bool], Callable[[ClientFile], lis
 """For each dialect, how one of its properties is recognised, and its reader."""
 
 
-# --- Keys that nobody is known to have --------------------------------------------------------------------------------
+# --- Keys of no known library -----------------------------------------------------------------------------------------
 
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*")
 _VARIABLES_OF_IMAGES = ("KAFKA_", "CONFLUENT_")
@@ -278,13 +258,10 @@ def _refuse_unknown(properties: Sequence[Property], role: Role | None) -> None:
     """Refuse environment variables, and settings of clients that the file attributes to no library or framework; the
     error names a key on which the answer depends, if any."""
     is_of_broker = any(roles_that_know(line.key) == {Role.BROKER} for line in properties)
-    variables = [_variable(line)[0] for line in properties]
-    meant = [without_prefix(line.key) or _meant(name) for line, name in zip(properties, variables, strict=True)]
-    for _, line, variable in sorted(
-        zip(meant, properties, variables, strict=True), key=lambda one: one[0] not in READERS
-    ):
-        if roles_that_know(line.key):
-            continue
+    unknown = [line for line in properties if not roles_that_know(line.key)]
+    meant = {line: without_prefix(line.key) or _meant(_variable(line)[0]) for line in unknown}
+    for line in sorted(unknown, key=lambda line: meant[line] not in READERS):
+        variable, _ = _variable(line)
         if _VARIABLE.fullmatch(variable) and (variable.startswith(_VARIABLES_OF_IMAGES) or _meant(variable)):
             example = f", as in {key}=..." if (key := _meant(variable)) else ""
             raise PropertiesError(
@@ -300,7 +277,7 @@ def _refuse_unknown(properties: Sequence[Property], role: Role | None) -> None:
                 " a file of a framework, but no key shows which; give the whole file (of Kafka Connect, Kafka Streams,"
                 f" Spring, ...), or give {example} and the other settings {OWN_FILE}"
             )
-    if role in CLIENTS and properties and not any(roles_that_know(line.key) for line in properties):
+    if role in CLIENTS and properties and len(unknown) == len(properties):
         raise PropertiesError(
             f"{properties[0].place}: no client library that isrcheck knows has {printable(properties[0].key)} or any"
             f" other key of this file; give its settings, such as acks, {OWN_FILE}"

@@ -1,6 +1,7 @@
 """Reads the files of Kafka Connect, MirrorMaker 2 and Kafka Streams, whose clients are Java clients.
 
-Sources, read in August 2026, in addition to those of `libraries`: Worker (exactlyOnceSourceTaskProducerConfigs);
+Sources, read in August 2026, in addition to those of `libraries`: Worker (exactlyOnceSourceTaskProducerConfigs) and
+ConnectUtils.ensureProperty: exactly-once source support overrides enable.idempotence and transactional.id of a file;
 MirrorMakerConfig and MirrorSourceConfig (replication.factor=2 by default); StreamsConfig: unprefixed settings hold for
 all clients, and with exactly-once processing, enable.idempotence, transactional.id and isolation.level of a file are
 ignored.
@@ -9,34 +10,34 @@ ignored.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from isrcheck.checker.cluster.client_files import CLIENTS, ClientFile, merged, named, set_by, under, without_prefix
-from isrcheck.checker.cluster.libraries import ClientLibrary
-from isrcheck.checker.cluster.property_files import READERS, Property, Section, shown
+from isrcheck.checker.cluster.libraries import EXACTLY_ONCE_SOURCE, GUARANTEE, ClientLibrary
+from isrcheck.checker.cluster.property_files import READERS, PropertiesError, Property, Section, quoted, shown
 from isrcheck.checker.cluster.releases import Role, keys_of, roles_that_know
 
 
-def connect_sections(file: ClientFile, library: ClientLibrary = ClientLibrary.CONNECT) -> list[Section]:
+def connect_sections(file: ClientFile) -> list[Section]:
     """Read the file of a worker (producer., consumer.) or of a connector (producer.override.)."""
     lines = file.properties
     exactly_once = [
         forced
         for line in lines
-        if (line.key, line.value.strip().lower()) == ("exactly.once.source.support", "enabled")
-        for forced in set_by(line, enable_idempotence="true", transactional_id="of each task")
+        if (line.key, line.value.strip().lower()) == (EXACTLY_ONCE_SOURCE, "enabled")
+        for forced in set_by(line, {"enable.idempotence": "true", "transactional.id": "of each task"})
     ]
     of_role: dict[Role, list[Property]] = {}
     for role in CLIENTS:
         own = [line for line in under(lines, f"{role.value}.") if not line.key.startswith("override.")]
         of_role[role] = merged(own, under(lines, f"{role.value}.override."))
     producer = merged(of_role[Role.PRODUCER], exactly_once, _of_framework(lines))
-    section = file.section(Role.PRODUCER, producer, library)
-    remarks = (*_without_effect(lines, library), *_internal_topics(lines))
+    section = file.section(Role.PRODUCER, producer, ClientLibrary.CONNECT)
+    remarks = (*_without_effect(lines, ClientLibrary.CONNECT), *_internal_topics(lines))
     sections = [replace(section, remarks=remarks)]
     if of_role[Role.CONSUMER]:
-        sections.append(file.section(Role.CONSUMER, of_role[Role.CONSUMER], library))
+        sections.append(file.section(Role.CONSUMER, of_role[Role.CONSUMER], ClientLibrary.CONNECT))
     return sections
 
 
@@ -49,7 +50,7 @@ def _of_framework(lines: Iterable[Property]) -> list[Property]:
     ]
 
 
-_READ_OTHERWISE = ("topic.", "processing.guarantee", "exactly.once.source.support")
+_READ_OTHERWISE = ("topic.", GUARANTEE, EXACTLY_ONCE_SOURCE)
 
 
 def _without_effect(lines: Iterable[Property], library: ClientLibrary) -> Iterator[str]:
@@ -99,8 +100,10 @@ def mirror_maker_sections(file: ClientFile) -> list[Section]:
             own.append(named(line, parts["key"]))
     sections = []
     for role in CLIENTS:
-        flows = [flow for flow, of_role in of_flow if of_role is role and flow] or [""]
-        for flow in flows if role is Role.PRODUCER or (flows[0], role) in of_flow else ():
+        flows = [flow for flow, of_role in of_flow if of_role is role]
+        if not flows and role is Role.CONSUMER:
+            continue
+        for flow in [flow for flow in flows if flow] or [""]:
             lines = merged(of_flow.get(("", role), []), of_flow.get((flow, role), []))
             sections.append(file.section(role, lines, ClientLibrary.CONNECT, flow))
     sections[0] = replace(sections[0], remarks=tuple(_internal_topics(file.properties)))
@@ -109,37 +112,49 @@ def mirror_maker_sections(file: ClientFile) -> list[Section]:
         for line in file.properties
         if re.fullmatch(r"(?:.+->.+\.)?replication\.factor", line.key)
     ]
-    given = [line for line in factors if line.value.strip() != "-1"]  # -1: the brokers' default.replication.factor
-    least = min(given, key=lambda line: line.value.strip().zfill(5), default=None)
-    topic = (
-        [least]
-        if least
-        else []
-        if factors
-        else set_by(replace(file.sign, written="MirrorMaker's default"), replication_factor="2")
-    )
-    return [*sections, _own_topic(file, topic, "topics that MirrorMaker creates")]
+    if not factors:
+        factors = set_by(replace(file.sign, written="MirrorMaker's default"), {"replication.factor": "2"})
+    least = sorted(factors, key=lambda line: (_is_of_brokers(line), line.value.strip().zfill(5)))[:1]
+    return [*sections, _own_topic(file, least, "topics that MirrorMaker creates")]
 
 
-def _own_topic(file: ClientFile, lines: Iterable[Property], name: str) -> Section:
-    return Section(Role.TOPIC, f"{file.member} ({name})", tuple(lines), is_internal=True)
+def _is_of_brokers(line: Property) -> bool:
+    """Whether a property leaves the number of replicas to the brokers' default.replication.factor."""
+    return line.key == "replication.factor" and line.value.strip() == "-1"
 
 
-def streams_sections(file: ClientFile, library: ClientLibrary = ClientLibrary.STREAMS) -> list[Section]:
+def _own_topic(file: ClientFile, lines: Sequence[Property], name: str) -> Section:
+    """Return the section of the topics that a framework creates for itself."""
+    left = [f"{line.written or 'replication.factor=-1'} ({line.place})" for line in lines if _is_of_brokers(line)]
+    own = tuple(line for line in lines if not _is_of_brokers(line))
+    return Section(Role.TOPIC, f"{file.member} ({name})", own, is_internal=True, left_to_brokers="".join(left[:1]))
+
+
+_GUARANTEES = ("at_least_once", "exactly_once", "exactly_once_beta", "exactly_once_v2")
+"""The values of processing.guarantee that some release of Kafka Streams has (StreamsConfig)."""
+
+
+def streams_sections(file: ClientFile) -> list[Section]:
     """Read the file of Kafka Streams: its producer, its main consumer, and its own topics."""
     lines = file.properties
-    remarks = list(_without_effect(lines, library))
+    remarks = list(_without_effect(lines, ClientLibrary.STREAMS))
     sections: list[Section] = []
-    guarantee = [line for line in lines if line.key == "processing.guarantee"]
-    exactly_once = [line for line in guarantee if line.value.strip().startswith("exactly_once")][-1:]
+    guarantee = [line for line in lines if line.key == GUARANTEE][-1:]
+    for line in guarantee:
+        if (word := line.value.strip()) not in _GUARANTEES:
+            raise PropertiesError(
+                f"{line.place}: {GUARANTEE}: {quoted(word)} is no guarantee of Kafka Streams; write at_least_once or"
+                " exactly_once_v2"
+            )
+    exactly_once = [line for line in guarantee if line.value.strip() != "at_least_once"]
     for role, prefixes, forced in (
-        (Role.PRODUCER, ("producer.",), {"enable_idempotence": "true", "transactional_id": "of each thread"}),
-        (Role.CONSUMER, ("consumer.", "main.consumer."), {"isolation_level": "read_committed"}),
+        (Role.PRODUCER, ("producer.",), {"enable.idempotence": "true", "transactional.id": "of each thread"}),
+        (Role.CONSUMER, ("consumer.", "main.consumer."), {"isolation.level": "read_committed"}),
     ):
         own_keys = keys_of(role)
         shared = [line for line in lines if line.key in own_keys and roles_that_know(line.key) <= {*CLIENTS}]
         given = merged(shared, *(under(lines, prefix) for prefix in prefixes))
-        by_framework = [line for sign in exactly_once for line in set_by(sign, **forced)]
+        by_framework = [line for sign in exactly_once for line in set_by(sign, forced)]
         for line in given:
             if any(line.key == other.key and line.value.strip() != other.value for other in by_framework):
                 text = line.written or f"{line.key}={line.value.strip()}"
@@ -147,8 +162,8 @@ def streams_sections(file: ClientFile, library: ClientLibrary = ClientLibrary.ST
                     f"{line.place}: {text} is ignored by Kafka Streams, because of {by_framework[0].written}"
                 )
         own = _of_framework(lines) if role is Role.PRODUCER else []
-        sections.append(file.section(role, merged(given, by_framework, own), library))
-    factor = [line for line in lines if line.key == "replication.factor" and line.value.strip() != "-1"]
+        sections.append(file.section(role, merged(given, by_framework, own), ClientLibrary.STREAMS))
+    factor = [line for line in lines if line.key == "replication.factor"]
     if topic := [*factor, *under(lines, "topic.")]:
         sections.append(_own_topic(file, topic, "topics of Kafka Streams"))
     return [replace(sections[0], remarks=tuple(remarks)), *sections[1:]]

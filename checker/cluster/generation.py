@@ -6,12 +6,12 @@ its own.
 A release without a patch number means its first patch: 2.0 is 2.0.0. A KRaft release (3.3 to 4.5) that changed
 replication has its own generation; any other has the generation of the last release before it that changed replication.
 Some behaviour depends on more than the release: on a repair in several branches, on metadata.version, or on a feature.
-Each such behaviour is an entry of _RULES.
+With KRaft, each such behaviour is an entry of _RULES.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -36,9 +36,6 @@ FIRST_TV2_BY_DEFAULT = "4.0-IV2"
 RESPONSE_EPOCH_MATCHED_SINCE = ("3.9.1", "4.0.1", "4.1")
 """The first release of each branch in which a fetch response of another epoch is dropped (KAFKA-18991)."""
 
-_NEW_EPOCHS = 2
-"""The transaction.version with which every transaction ends with a new epoch (KIP-890)."""
-
 _TRANSACTIONS_OF_NEW_EPOCHS = (("4.4", "4.4"), ("4.3", "4.3"), ("4.2", "4.2"), ("4.0.1", "4.1"), ("4.0", "4.0"))
 _TRANSACTIONS = (("3.8", "3.8"), ("3.7", "3.7"), ("3.6", "3.6"), ("2.5", "2.5"), ("0.11.0", "0.11"))
 """The first release of each generation of the model `transactions`, newest first. 4.0.0 has a generation of its own:
@@ -47,46 +44,35 @@ only there does fencing a producer raise its epoch twice (KAFKA-19367)."""
 
 @dataclass(frozen=True)
 class _Rule:
+    """A rule of the replication protocol in which a cluster can differ from its generation."""
+
     switch: str
     values: tuple[str, str]
     """The values of the switch without and with the rule."""
     first_generation: str
     """The first generation that has the rule."""
-    is_kept: Callable[[Version, Version, bool], bool]
-    """Whether a cluster has the rule: by its release, its metadata.version, and whether it has ELR."""
     feature: str = ""
     """The rule in words, with what turns it on, if an upgrade of the binaries alone does not; else empty."""
 
 
 _RULES = (
-    # A fetch carries the broker's epoch (KIP-903).
     _Rule(
         "BROKER_STATE_CHECK",
         ("FENCED", "BROKER_EPOCH"),
         "3.5",
-        lambda _, metadata, __: metadata.has("3.5-IV1"),
         "a fetch carries the broker's epoch (KIP-903): needs metadata.version 3.5-IV1",
     ),
-    # A smaller ISR begins no new leader epoch (KAFKA-15021).
     _Rule(
         "EPOCH_BUMP_ON_SHRINK",
         ("on", "off"),
         "3.7",
-        lambda _, metadata, __: metadata.has("3.6-IV0"),
         "a smaller ISR begins no new leader epoch (KAFKA-15021): needs metadata.version 3.6-IV0",
     ),
-    _Rule(
-        "RESPONSE_EPOCH_MATCHED",
-        ("off", "on"),
-        "4.0",
-        lambda release, _, __: release.has_repair(RESPONSE_EPOCH_MATCHED_SINCE),
-    ),
-    # Off after an upgrade of metadata.version alone; in 4.0 on only if somebody has turned it on.
+    _Rule("RESPONSE_EPOCH_MATCHED", ("off", "on"), "4.0"),
     _Rule(
         "ELR",
         ("off", "on"),
         "4.1",
-        lambda _, __, has_elr: has_elr,
         f"eligible leader replicas (KIP-966): need metadata.version {FIRST_ELR} and {ELR_VERSION[1]}=1, which"
         " kafka-features upgrade --release-version raises together",
     ),
@@ -152,20 +138,20 @@ def features_off(generation: Generation) -> list[str]:
 
 
 def read_generation(
-    settings: Settings, versions: Versions, eligible_replicas: str | None = None
+    settings: Settings,
+    versions: Versions,
+    eligible_replicas: str | None = None,
+    before: Versions | None = None,
 ) -> tuple[Generation, list[Setting[Any]]]:
     """Return the generation, and the settings that determine it. `eligible_replicas` is the place in the `--describe`
-    output that names eligible leader replicas, or None. Raises PropertiesError if settings contradict each other."""
+    output that names eligible leader replicas, or None. If the brokers have got another release, `before` has their
+    versions before: they decide whether controllers keep eligible leader replicas. Raises PropertiesError if settings
+    contradict each other."""
     release = versions.release
-    taken_elr, has_elr, assumes_elr = "", False, False
+    elr = _elr(settings, before or versions, eligible_replicas) if versions.has_kraft else Setting(False, "")
+    assumes_elr = elr.value and not eligible_replicas and settings.get(*ELR_VERSION) is None
     if versions.has_kraft:
-        elr = _elr(settings, versions, eligible_replicas)
-        has_elr = elr.value
-        protocol, switches, why = _with_kraft(versions, has_elr=has_elr)
-        differs = ""
-        assumes_elr = has_elr and not eligible_replicas and settings.get(*ELR_VERSION) is None
-        if release.has(FIRST_ELR):
-            taken_elr = f", {'with' if elr.value else 'without'} eligible leader replicas ({elr.source})"
+        (protocol, switches, why), differs = _with_kraft(versions, has_elr=elr.value), ""
     else:
         (protocol, switches, why), differs = _with_zookeeper(versions)
     if versions.migration:
@@ -180,7 +166,7 @@ def read_generation(
     keys, _ = format_keys(settings, versions)
     record_format = settings.first(keys)
     if record_format is not None:
-        has_epochs = _record_version(record_format.value) >= _WITH_EPOCHS
+        has_epochs = _record_version(record_format.value) == 2
         is_old = not has_epochs and release.has("0.11.0")
         lacks = ": followers truncate to the high watermark" if is_old else ", which came with 0.11"
         says = "records have leader epochs" if has_epochs else f"records have no leader epochs{lacks}"
@@ -190,21 +176,24 @@ def read_generation(
         elif is_old and switches.get("TRUNC") != "HW":
             switches["TRUNC"] = "HW"
             why = why or _why_inexact(record_format, release)
-    taken = _taken(protocol, switches, versions) + taken_elr
-    return Generation(protocol, switches, why, taken, has_elr, assumes_elr), understood
+    taken = _taken(protocol, switches, versions, elr)
+    return Generation(protocol, switches, why, taken, elr.value, assumes_elr), understood
 
 
-def _taken(protocol: str, switches: Mapping[str, str], versions: Versions) -> str:
-    marked = ""
+def _taken(protocol: str, switches: Mapping[str, str], versions: Versions, elr: Setting[bool]) -> str:
+    """Return which generation is taken, and why, in one line."""
+    marked = of_elr = ""
     if _is_newer_than_modelled(versions):
         marked = ", the newest one modelled,"
     elif _is_kraft_preview(versions):
         marked = ", the oldest KRaft modelled,"
+    if versions.has_kraft and versions.release.has(FIRST_ELR):
+        of_elr = f", {'with' if elr.value else 'without'} eligible leader replicas ({elr.source})"
     differs = ", ".join(f"{name}={value}" for name, value in switches.items())
     return (
         f"Generation {protocol}{marked} is taken{f' with {differs}' if differs else ''}: "
         f"Kafka {versions.release} ({versions.binaries.source}) with {versions.mode.value.value} "
-        f"({versions.mode.source})"
+        f"({versions.mode.source}){of_elr}"
     )
 
 
@@ -264,35 +253,36 @@ def _is_kraft_preview(versions: Versions) -> bool:
 
 
 def _with_kraft(versions: Versions, *, has_elr: bool) -> _Reading:
-    release = versions.release
+    release, metadata = versions.release, versions.protocol.value
     why = None
     if _is_newer_than_modelled(versions):
         why = f"the replication protocol of Kafka {release} is not modelled yet; {UNRELEASED} is the newest that is"
     elif _is_kraft_preview(versions):
         why = f"KRaft was a preview in Kafka {release}; {OLDEST_KRAFT} is the oldest KRaft that is modelled"
     protocol = next((generation for generation in _GENERATIONS if release.has(generation)), OLDEST_KRAFT)
+    has_rule = {
+        "BROKER_STATE_CHECK": metadata.has("3.5-IV1"),
+        "EPOCH_BUMP_ON_SHRINK": metadata.has("3.6-IV0"),
+        "RESPONSE_EPOCH_MATCHED": release.has_repair(RESPONSE_EPOCH_MATCHED_SINCE),
+        "ELR": has_elr,
+    }
     switches = {}
     for rule in _RULES:
-        is_kept = rule.is_kept(release, versions.protocol.value, has_elr)
         is_of_generation = _GENERATIONS.index(protocol) <= _GENERATIONS.index(rule.first_generation)
-        if is_kept != is_of_generation:
-            switches[rule.switch] = rule.values[is_kept]
+        if has_rule[rule.switch] != is_of_generation:
+            switches[rule.switch] = rule.values[has_rule[rule.switch]]
     return protocol, switches, why
 
 
 def _elr(settings: Settings, versions: Versions, eligible_replicas: str | None) -> Setting[bool]:
     """Return whether controllers keep eligible leader replicas, and why. Raises PropertiesError for conflicts."""
     given, metadata = settings.get(*ELR_VERSION), versions.protocol
-    if given and given.value and not metadata.value.has(FIRST_ELR):
-        raise PropertiesError(
-            f"{given.source}: {given.spelled} needs metadata.version {FIRST_ELR} or newer, but it is {metadata.value} "
-            f"({metadata.source}); correct one of them"
-        )
-    if eligible_replicas and not metadata.value.has(FIRST_ELR):
-        raise PropertiesError(
-            f"{eligible_replicas}: Elr names replicas, which needs metadata.version {FIRST_ELR} or newer, but it is "
-            f"{metadata.value} ({metadata.source}); correct one of them"
-        )
+    if not metadata.value.has(FIRST_ELR):
+        is_older = f"{FIRST_ELR} or newer, but it is {metadata.value} ({metadata.source}); correct one of them"
+        if given and given.value:
+            raise PropertiesError(f"{given.source}: {given.spelled} needs metadata.version {is_older}")
+        if eligible_replicas:
+            raise PropertiesError(f"{eligible_replicas}: Elr names replicas, which needs metadata.version {is_older}")
     if eligible_replicas and given and not given.value:
         raise PropertiesError(
             f"{given.source}: {given.spelled} contradicts Elr in {eligible_replicas}, which names replicas; "
@@ -313,9 +303,8 @@ def _elr(settings: Settings, versions: Versions, eligible_replicas: str | None) 
     if own:
         return Setting(False, f"{own.spelled} in {own.source} is a dynamic value of one broker, which ELR would refuse")
     if metadata.value.has(FIRST_ELR_BY_DEFAULT):
-        return Setting(
-            True, f"the default of a cluster created with 4.1 or newer; give {ELR_VERSION[1]}=0 if it is off"
-        )
+        source = f"the default of a cluster created with 4.1 or newer; give {ELR_VERSION[1]}=0 if it is off"
+        return Setting(True, source)
     return Setting(False, f"off by default before {FIRST_ELR_BY_DEFAULT}")
 
 
@@ -328,8 +317,8 @@ def transactions_generation(release: Version, level: int) -> str:
 
 
 def has_new_epochs(level: int) -> bool:
-    """Whether every transaction ends with a new epoch at this level of transaction.version."""
-    return level >= _NEW_EPOCHS
+    """Whether every transaction ends with a new epoch at this level of transaction.version (KIP-890)."""
+    return level >= 2
 
 
 # --- The record format ------------------------------------------------------------------------------------------------
@@ -370,11 +359,8 @@ def _refuse_format(given: GivenSetting, versions: Versions) -> None:
         )
 
 
-_WITH_EPOCHS = 2
-
-
 def _record_version(version: Version) -> int:
-    """Return Kafka's RecordVersion (0, 1, 2) of a version; records have leader epochs from 2 on."""
+    """Return Kafka's RecordVersion (0, 1, 2) of a version; records of RecordVersion 2 have leader epochs."""
     return int(version.has("0.10.0")) + int(version.has("0.11.0-IV0"))
 
 

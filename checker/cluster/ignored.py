@@ -13,6 +13,7 @@ from enum import Enum
 from functools import cache
 
 from isrcheck.checker.cluster.client_files import without_prefix
+from isrcheck.checker.cluster.clients import BROKERS_KEYS_OF_TRANSACTIONS, TIMEOUT
 from isrcheck.checker.cluster.libraries import KEYS_OF
 from isrcheck.checker.cluster.property_files import READERS, Layer, printable, shown
 from isrcheck.checker.cluster.releases import (
@@ -53,6 +54,11 @@ class Ignored:
     source: str
     meant: str = ""
     """The setting that is probably misspelt, if the verdict depends on it, such as min.insync.replicas; else empty."""
+
+    @property
+    def line(self) -> str:
+        """The setting, its place, and why it is ignored."""
+        return f"{self.key}={self.value} ({self.source}): {self.reason}"
 
     @property
     def may_matter(self) -> bool:
@@ -109,12 +115,6 @@ _KEYS_NOT_MODELLED = {
 }
 _NOT_MODELLED = {key: why for why, keys in _KEYS_NOT_MODELLED.items() for key in keys.split()}
 
-_KEYS_OF_TRANSACTIONS = """
-    transaction.max.timeout.ms transaction.partition.verification.enable transaction.state.log.min.isr
-    transaction.state.log.replication.factor transaction.timeout.ms transaction.version
-"""
-_OF_TRANSACTIONS = frozenset(_KEYS_OF_TRANSACTIONS.split())
-
 _VALUES_ASSUMED = {
     "delete": "cleanup.policy log.cleanup.policy",
     "9223372036854775807": "flush.messages flush.ms log.flush.interval.messages log.flush.interval.ms",
@@ -125,7 +125,7 @@ _VALUES_ASSUMED = {
     "-1": "log.retention.bytes log.retention.ms retention.bytes retention.ms",
 }
 _ASSUMED = {key: value for value, keys in _VALUES_ASSUMED.items() for key in keys.split()}
-"""The values with which the model is exact, because they disable the mechanism."""
+"""The value of each of these keys that turns its mechanism off: with this value the model is exact."""
 
 
 def read_ignored(
@@ -174,7 +174,7 @@ def _why_ignored(given: GivenSetting, versions: Versions, winner: GivenSetting |
         return WhyIgnored.UNKNOWN, _why_unknown(given, versions)
     if _ASSUMED.get(given.key) == given.text.lower():
         return WhyIgnored.ASSUMED, "is what the model assumes"
-    if given.key in _OF_TRANSACTIONS:
+    if given.key in (TIMEOUT, *BROKERS_KEYS_OF_TRANSACTIONS):
         return WhyIgnored.NO_TRANSACTIONS, "concerns transactions only"
     if given.key.startswith("partitioner."):
         return WhyIgnored.PARTITIONS, "chooses a record's partition; Kafka promises no order across partitions"

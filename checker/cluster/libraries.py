@@ -53,7 +53,7 @@ class ClientLibrary(Enum):
     def spelled(self, key: str, value: str) -> str:
         """Return a setting with the library's own name and value for it, as a cure names it."""
         if self is ClientLibrary.SARAMA:
-            return f"{_NAMES_OF_SARAMA.get(key, key)}={'WaitForAll' if (key, value) == ('acks', 'all') else value}"
+            return f"{NAMES_OF_SARAMA.get(key, key)}={'WaitForAll' if (key, value) == ('acks', 'all') else value}"
         in_python = self in (ClientLibrary.KAFKA_PYTHON, ClientLibrary.AIOKAFKA)
         return f"{key.replace('.', '_') if in_python else key}={value}"
 
@@ -131,13 +131,23 @@ OLDER_DEFAULTS: Mapping[ClientLibrary, Mapping[str, str]] = {
 }
 """Defaults that older versions of a library have, by key, as text: a file does not show the version of the library."""
 
-_NAMES_OF_SARAMA = {
+NAMES_OF_SARAMA = {
     "acks": "Producer.RequiredAcks",
     "enable.idempotence": "Producer.Idempotent",
     "max.in.flight.requests.per.connection": "Net.MaxOpenRequests",
     "retries": "Producer.Retry.Max",
     "transactional.id": "Producer.Transaction.ID",
+    "isolation.level": "Consumer.IsolationLevel",
+    "auto.offset.reset": "Consumer.Offsets.Initial",
 }
+"""The fields of Sarama's Config, by the Java clients' names of their settings."""
+
+GUARANTEE = "processing.guarantee"
+"""The key of Kafka Streams that makes its producers idempotent and its consumers read committed records."""
+
+EXACTLY_ONCE_SOURCE = "exactly.once.source.support"
+"""The key of a worker of Kafka Connect that makes the producers of source connectors idempotent, whatever else a file
+says."""
 
 _KEYS_OF = {
     ClientLibrary.SCALA: """

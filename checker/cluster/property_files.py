@@ -20,11 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from isrcheck.checker.cluster.libraries import ClientLibrary
-from isrcheck.checker.cluster.releases import (
-    Role,
-    version_of_inter_broker_protocol,
-    version_of_metadata,
-)
+from isrcheck.checker.cluster.releases import Role, version_of_inter_broker_protocol, version_of_metadata
 from isrcheck.models.messages import UsageError
 
 # Java's line ends and white space; str.splitlines and str.strip accept more characters.
@@ -48,7 +44,7 @@ class Property:
     value: str
     path: Path
     line: int
-    """The line; 0 if `path` is the whole place, as that of an answer of a running broker."""
+    """The line; 0 if `path` is the whole place, as for an answer of a running broker."""
     written: str = ""
     """The setting as its file has it, if another client's name or value is translated: request.required.acks=-1."""
 
@@ -181,8 +177,9 @@ def _whole(least: int, example: int) -> Callable[[str], int]:
 
     def read(text: str) -> int:
         if re.fullmatch(r"[+-]?0*\d{1,10}", text, re.ASCII) is None or not least <= int(text) <= MOST:
-            message = f"{quoted(text)} is not a whole number from {least} to {MOST}; write for example {example}"
-            raise ValueError(message)
+            raise ValueError(
+                f"{quoted(text)} is not a whole number from {least} to {MOST}; write for example {example}"
+            )
         return int(text)
 
     return read
@@ -284,5 +281,7 @@ class Section:
     """The setting that shows the library, with its place; empty for Kafka's own property files."""
     is_internal: bool = False
     """Whether this is a topic of a framework's own, such as a changelog of Kafka Streams."""
+    left_to_brokers: str = ""
+    """The setting, with its place, that leaves the number of a topic's replicas to the brokers; empty if none does."""
     remarks: tuple[str, ...] = ()
     """What the reader of the file left out, or could not know."""

@@ -35,19 +35,31 @@ yet for production then: its tools show 4.4-IV2 as the newest version."""
 LAST_WITH_ZOOKEEPER = "3.9"
 """The last release whose brokers can use ZooKeeper; the inter-broker protocol has no version after it."""
 
-_NUMBERS = 3
-"""The most numbers in the version of a release since 1.0, such as 3.9.1."""
-
 FIRST_METADATA_VERSION = "3.0-IV1"
 """The oldest metadata.version of a KRaft cluster."""
 
-# Confluent Platform has numbers of its own. Numbers up to 4.1 are also numbers of Kafka: the two are indistinguishable.
-_CONFLUENT_PLATFORM: dict[tuple[int, ...], tuple[int, ...]] = {
-    **{(5, minor): (2, minor) for minor in range(6)},
-    **{(6, minor): (2, minor + 6) for minor in range(3)},
-    **{(7, minor): (3, minor) for minor in range(10)},
-    **{(8, minor): (4, minor) for minor in range(2)},
-}
+_CHANGED_METADATA = """
+    3.0-IV1 3.2-IV0 3.3-IV1 3.3-IV2 3.3-IV3 3.4-IV0 3.5-IV2 3.6-IV1 3.6-IV2 3.7-IV0 3.7-IV2 4.0-IV1 4.3-IV0 4.4-IV1
+    4.4-IV2
+"""
+CHANGED_METADATA = _CHANGED_METADATA.split()
+"""The metadata versions that changed the records of the metadata (MetadataVersion.didMetadataChange), oldest first.
+Controllers refuse to lower metadata.version below any of them, also as an unsafe downgrade (FeatureControlManager)."""
+
+_CONFLUENT_PLATFORM = {
+    "3.0": "0.10.0", "3.1": "0.10.1", "3.2": "0.10.2", "3.3": "0.11.0", "4.0": "1.0", "4.1": "1.1",
+    **{f"5.{minor}": f"2.{minor}" for minor in range(6)},
+    **{f"6.{minor}": f"2.{minor + 6}" for minor in range(3)},
+    **{f"7.{minor}": f"3.{minor}" for minor in range(10)},
+    **{f"8.{minor}": f"4.{minor}" for minor in range(5)},
+}  # fmt: skip
+"""The release of Kafka in each release of the Confluent Platform, by its page on interoperability, and since 6.0 by the
+branches of confluentinc/kafka. The numbers of the platform up to 4.1 are also numbers of Kafka."""
+
+
+def release_of_confluent(version: str) -> str:
+    """Return the release of Kafka in a release of the Confluent Platform (7.6.1 has 3.6); empty if it is not known."""
+    return _CONFLUENT_PLATFORM.get(".".join(version.split(".")[:2]), "")
 
 
 def releases() -> list[str]:
@@ -98,9 +110,8 @@ class Version:
         return (self.release, self.patch or 0) >= (other.release, other.patch or 0)
 
     def has_repair(self, repaired: Sequence[str]) -> bool:
-        """Whether this version has a repair. `repaired` names the first release with the repair in each branch.
-        `repaired` is sorted, oldest first. Later patches of these branches have the repair too, and so does every
-        release after the last release in `repaired`."""
+        """Whether this version has a repair. `repaired` has the first release with the repair in each branch, oldest
+        first. Later patches of these branches have the repair too, and so does every release after the last one."""
         last = repaired[-1] if repaired else None
         return any(
             (first == last or version_of_binaries(first).release == self.release) and self.has_patch(first)
@@ -121,8 +132,8 @@ def version_of_binaries(text: str) -> Version:
     version = Version(text, tuple(map(int, form[1].split("."))), int(form[2]) if form[2] else None)
     if version.numbers[0] > _NEWEST_RELEASE[0]:
         raise ValueError(_why_no_release(version))
-    if version.numbers[0] and len(version.numbers) > _NUMBERS:
-        shorter = _name(version.numbers[:_NUMBERS])
+    if version.numbers[0] and len(version.numbers) > 3:
+        shorter = _name(version.numbers[:3])
         raise ValueError(f"Kafka {text} does not exist: since 1.0 a release has three numbers; write {shorter}")
     if version.release > _NEWEST_RELEASE:
         return version
@@ -161,8 +172,8 @@ def version_of_metadata(text: str) -> Version:
 
 
 def metadata_version_of(level: int) -> str | None:
-    """Return the metadata.version of a level of the feature, as 4.1-IV0 for 26; None for a level that is not known. The
-    levels count all versions since 3.0-IV1, which has level 1 (MetadataVersion)."""
+    """Return the version with a feature level of metadata.version, such as 4.1-IV0 for 26; None if no version has this
+    level. The levels count all versions since 3.0-IV1, which has level 1 (MetadataVersion)."""
     first = (3, 0)
     texts = [
         f"{_name(numbers)}-IV{internal}"
@@ -187,8 +198,8 @@ def _complete(text: str) -> Version:
 
 def _why_no_release(version: Version) -> str:
     """Return the message for a version above all Kafka releases; for Confluent Platform, it names the Kafka release."""
-    if version.release in _CONFLUENT_PLATFORM:
-        kafka, platform = _name(_CONFLUENT_PLATFORM[version.release]), version.release_name
+    if kafka := release_of_confluent(version.text):
+        platform = version.release_name
         return f"{version} is no release of Kafka; Confluent Platform {platform} contains Kafka {kafka}: write {kafka}"
     return (
         f"{version} is no release of Kafka, whose newest release here is {NEWEST_RELEASE}; "
@@ -244,93 +255,79 @@ class Role(Enum):
     CONSUMER = "consumer"
 
 
-# Groups of keys that brokers and clients share, and then the new keys of each release and its roles, oldest first; the
-# first release includes all older keys.
+# The new keys of each release and its roles, oldest first; the first release includes all older keys.
 _NEW_KEYS = """
-SSL_AND_KERBEROS: sasl.kerberos.kinit.cmd sasl.kerberos.min.time.before.relogin sasl.kerberos.service.name
+0.10.0 broker,topic,producer: compression.type
+0.10.0 broker,producer,consumer: connections.max.idle.ms metric.reporters metrics.num.samples metrics.sample.window.ms
+    request.timeout.ms sasl.kerberos.kinit.cmd sasl.kerberos.min.time.before.relogin sasl.kerberos.service.name
     sasl.kerberos.ticket.renew.jitter sasl.kerberos.ticket.renew.window.factor ssl.cipher.suites ssl.enabled.protocols
     ssl.endpoint.identification.algorithm ssl.key.password ssl.keymanager.algorithm ssl.keystore.location
     ssl.keystore.password ssl.keystore.type ssl.protocol ssl.provider ssl.trustmanager.algorithm ssl.truststore.location
     ssl.truststore.password ssl.truststore.type
-CLIENT: bootstrap.servers client.id connections.max.idle.ms interceptor.classes metadata.max.age.ms metric.reporters
-    metrics.num.samples metrics.sample.window.ms receive.buffer.bytes reconnect.backoff.ms request.timeout.ms
-    retry.backoff.ms sasl.mechanism security.protocol send.buffer.bytes SSL_AND_KERBEROS
-SASL_LOGIN: sasl.client.callback.handler.class sasl.login.callback.handler.class sasl.login.class
-    sasl.login.refresh.buffer.seconds sasl.login.refresh.min.period.seconds sasl.login.refresh.window.factor
-    sasl.login.refresh.window.jitter
-CONNECTION_AND_PEM: socket.connection.setup.timeout.max.ms socket.connection.setup.timeout.ms
-    ssl.keystore.certificate.chain ssl.keystore.key ssl.truststore.certificates
-OAUTH: sasl.login.connect.timeout.ms sasl.login.read.timeout.ms sasl.login.retry.backoff.max.ms
-    sasl.login.retry.backoff.ms sasl.oauthbearer.clock.skew.seconds sasl.oauthbearer.expected.audience
-    sasl.oauthbearer.expected.issuer sasl.oauthbearer.jwks.endpoint.refresh.ms
-    sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms sasl.oauthbearer.jwks.endpoint.retry.backoff.ms
-    sasl.oauthbearer.jwks.endpoint.url sasl.oauthbearer.scope.claim.name sasl.oauthbearer.sub.claim.name
-    sasl.oauthbearer.token.endpoint.url
+0.10.0 broker,topic: min.insync.replicas unclean.leader.election.enable
+0.10.0 broker,consumer: socket.receive.buffer.bytes zookeeper.connect zookeeper.connection.timeout.ms
+    zookeeper.session.timeout.ms zookeeper.sync.time.ms
+0.10.0 producer,consumer: bootstrap.servers client.id interceptor.classes metadata.max.age.ms receive.buffer.bytes
+    reconnect.backoff.ms retry.backoff.ms sasl.mechanism security.protocol send.buffer.bytes
 0.10.0 broker: advertised.host.name advertised.listeners advertised.port authorizer.class.name auto.create.topics.enable
-    auto.leader.rebalance.enable background.threads broker.id broker.id.generation.enable broker.rack compression.type
-    connections.max.idle.ms controlled.shutdown.enable controlled.shutdown.max.retries
-    controlled.shutdown.retry.backoff.ms controller.socket.timeout.ms default.replication.factor delete.topic.enable
-    fetch.purgatory.purge.interval.requests group.max.session.timeout.ms group.min.session.timeout.ms host.name
-    inter.broker.protocol.version kafka.metrics.polling.interval.secs kafka.metrics.reporters
-    leader.imbalance.check.interval.seconds leader.imbalance.per.broker.percentage listeners log.cleaner.backoff.ms
-    log.cleaner.dedupe.buffer.size log.cleaner.delete.retention.ms log.cleaner.enable log.cleaner.io.buffer.load.factor
-    log.cleaner.io.buffer.size log.cleaner.io.max.bytes.per.second log.cleaner.min.cleanable.ratio log.cleaner.threads
-    log.cleanup.policy log.dir log.dirs log.flush.interval.messages log.flush.interval.ms
-    log.flush.offset.checkpoint.interval.ms log.flush.scheduler.interval.ms log.index.interval.bytes
-    log.index.size.max.bytes log.message.format.version log.message.timestamp.difference.max.ms
-    log.message.timestamp.type log.preallocate log.retention.bytes log.retention.check.interval.ms log.retention.hours
-    log.retention.minutes log.retention.ms log.roll.hours log.roll.jitter.hours log.roll.jitter.ms log.roll.ms
-    log.segment.bytes log.segment.delete.delay.ms max.connections.per.ip max.connections.per.ip.overrides
-    message.max.bytes metric.reporters metrics.num.samples metrics.sample.window.ms min.insync.replicas num.io.threads
-    num.network.threads num.partitions num.recovery.threads.per.data.dir num.replica.fetchers offset.metadata.max.bytes
+    auto.leader.rebalance.enable background.threads broker.id broker.id.generation.enable broker.rack
+    controlled.shutdown.enable controlled.shutdown.max.retries controlled.shutdown.retry.backoff.ms
+    controller.socket.timeout.ms default.replication.factor delete.topic.enable fetch.purgatory.purge.interval.requests
+    group.max.session.timeout.ms group.min.session.timeout.ms host.name inter.broker.protocol.version
+    kafka.metrics.polling.interval.secs kafka.metrics.reporters leader.imbalance.check.interval.seconds
+    leader.imbalance.per.broker.percentage listeners log.cleaner.backoff.ms log.cleaner.dedupe.buffer.size
+    log.cleaner.delete.retention.ms log.cleaner.enable log.cleaner.io.buffer.load.factor log.cleaner.io.buffer.size
+    log.cleaner.io.max.bytes.per.second log.cleaner.min.cleanable.ratio log.cleaner.threads log.cleanup.policy log.dir
+    log.dirs log.flush.interval.messages log.flush.interval.ms log.flush.offset.checkpoint.interval.ms
+    log.flush.scheduler.interval.ms log.index.interval.bytes log.index.size.max.bytes log.message.format.version
+    log.message.timestamp.difference.max.ms log.message.timestamp.type log.preallocate log.retention.bytes
+    log.retention.check.interval.ms log.retention.hours log.retention.minutes log.retention.ms log.roll.hours
+    log.roll.jitter.hours log.roll.jitter.ms log.roll.ms log.segment.bytes log.segment.delete.delay.ms
+    max.connections.per.ip max.connections.per.ip.overrides message.max.bytes num.io.threads num.network.threads
+    num.partitions num.recovery.threads.per.data.dir num.replica.fetchers offset.metadata.max.bytes
     offsets.commit.required.acks offsets.commit.timeout.ms offsets.load.buffer.size offsets.retention.check.interval.ms
     offsets.retention.minutes offsets.topic.compression.codec offsets.topic.num.partitions
     offsets.topic.replication.factor offsets.topic.segment.bytes port principal.builder.class
     producer.purgatory.purge.interval.requests queued.max.requests quota.consumer.default quota.producer.default
     quota.window.num quota.window.size.seconds replica.fetch.backoff.ms replica.fetch.max.bytes replica.fetch.min.bytes
     replica.fetch.wait.max.ms replica.high.watermark.checkpoint.interval.ms replica.lag.time.max.ms
-    replica.socket.receive.buffer.bytes replica.socket.timeout.ms request.timeout.ms reserved.broker.max.id
-    sasl.enabled.mechanisms sasl.kerberos.principal.to.local.rules sasl.mechanism.inter.broker.protocol
-    security.inter.broker.protocol socket.receive.buffer.bytes socket.request.max.bytes socket.send.buffer.bytes
-    ssl.client.auth unclean.leader.election.enable zookeeper.connect zookeeper.connection.timeout.ms
-    zookeeper.session.timeout.ms zookeeper.set.acl zookeeper.sync.time.ms SSL_AND_KERBEROS
-0.10.0 topic: cleanup.policy compression.type delete.retention.ms file.delete.delay.ms flush.messages flush.ms
-    index.interval.bytes max.message.bytes message.format.version message.timestamp.difference.max.ms
-    message.timestamp.type min.cleanable.dirty.ratio min.insync.replicas preallocate replication.factor retention.bytes
-    retention.ms segment.bytes segment.index.bytes segment.jitter.ms segment.ms unclean.leader.election.enable
+    replica.socket.receive.buffer.bytes replica.socket.timeout.ms reserved.broker.max.id sasl.enabled.mechanisms
+    sasl.kerberos.principal.to.local.rules sasl.mechanism.inter.broker.protocol security.inter.broker.protocol
+    socket.request.max.bytes socket.send.buffer.bytes ssl.client.auth zookeeper.set.acl
+0.10.0 topic: cleanup.policy delete.retention.ms file.delete.delay.ms flush.messages flush.ms index.interval.bytes
+    max.message.bytes message.format.version message.timestamp.difference.max.ms message.timestamp.type
+    min.cleanable.dirty.ratio preallocate replication.factor retention.bytes retention.ms segment.bytes
+    segment.index.bytes segment.jitter.ms segment.ms
 0.10.0 producer: acks batch.num.messages batch.size block.on.buffer.full buffer.memory compressed.topics
-    compression.codec compression.type key.serializer key.serializer.class linger.ms max.block.ms
-    max.in.flight.requests.per.connection max.request.size message.send.max.retries metadata.broker.list
-    metadata.fetch.timeout.ms partitioner.class producer.type queue.buffering.max.messages queue.buffering.max.ms
-    queue.enqueue.timeout.ms request.required.acks retries serializer.class serializer.encoding timeout.ms
-    topic.metadata.refresh.interval.ms value.serializer CLIENT
+    compression.codec key.serializer key.serializer.class linger.ms max.block.ms max.in.flight.requests.per.connection
+    max.request.size message.send.max.retries metadata.broker.list metadata.fetch.timeout.ms partitioner.class
+    producer.type queue.buffering.max.messages queue.buffering.max.ms queue.enqueue.timeout.ms request.required.acks
+    retries serializer.class serializer.encoding timeout.ms topic.metadata.refresh.interval.ms value.serializer
 0.10.0 consumer: auto.commit.enable auto.commit.interval.ms auto.offset.reset check.crcs consumer.id consumer.timeout.ms
     dual.commit.enabled enable.auto.commit exclude.internal.topics fetch.max.wait.ms fetch.message.max.bytes
     fetch.min.bytes fetch.wait.max.ms group.id heartbeat.interval.ms key.deserializer max.partition.fetch.bytes
     max.poll.records num.consumer.fetchers offsets.channel.backoff.ms offsets.channel.socket.timeout.ms
     offsets.commit.max.retries offsets.storage partition.assignment.strategy queued.max.message.chunks
-    rebalance.backoff.ms rebalance.max.retries refresh.leader.backoff.ms session.timeout.ms socket.receive.buffer.bytes
-    socket.timeout.ms value.deserializer zookeeper.connect zookeeper.connection.timeout.ms zookeeper.session.timeout.ms
-    zookeeper.sync.time.ms CLIENT
+    rebalance.backoff.ms rebalance.max.retries refresh.leader.backoff.ms session.timeout.ms socket.timeout.ms
+    value.deserializer
+0.10.1 broker,producer,consumer: ssl.secure.random.implementation
 0.10.1 broker: follower.replication.throttled.rate leader.replication.throttled.rate log.cleaner.min.compaction.lag.ms
     replica.fetch.response.max.bytes replication.quota.window.num replication.quota.window.size.seconds
-    ssl.secure.random.implementation
 0.10.1 topic: follower.replication.throttled.replicas leader.replication.throttled.replicas min.compaction.lag.ms
-0.10.1 producer: ssl.secure.random.implementation
-0.10.1 consumer: fetch.max.bytes max.poll.interval.ms ssl.secure.random.implementation
+0.10.1 consumer: fetch.max.bytes max.poll.interval.ms
+0.10.2 broker,consumer: metrics.recording.level
+0.10.2 producer,consumer: sasl.jaas.config
 0.10.2 broker: create.topic.policy.class.name inter.broker.listener.name listener.security.protocol.map
-    metrics.recording.level
-0.10.2 producer: sasl.jaas.config
-0.10.2 consumer: internal.leave.group.on.close metrics.recording.level sasl.jaas.config
+0.10.2 consumer: internal.leave.group.on.close
+0.11.0 producer,consumer: reconnect.backoff.max.ms
 0.11.0 broker: alter.config.policy.class.name delete.records.purgatory.purge.interval.requests
     group.initial.rebalance.delay.ms log.flush.start.offset.checkpoint.interval.ms
     transaction.abort.timed.out.transaction.cleanup.interval.ms transaction.max.timeout.ms
     transaction.remove.expired.transaction.cleanup.interval.ms transaction.state.log.load.buffer.size
     transaction.state.log.min.isr transaction.state.log.num.partitions transaction.state.log.replication.factor
     transaction.state.log.segment.bytes transactional.id.expiration.ms
-0.11.0 producer: enable.idempotence metrics.recording.level reconnect.backoff.max.ms transaction.timeout.ms
-    transactional.id
-0.11.0 consumer: isolation.level reconnect.backoff.max.ms
+0.11.0 producer: enable.idempotence metrics.recording.level transaction.timeout.ms transactional.id
+0.11.0 consumer: isolation.level
 1.0 broker: queued.max.request.bytes
 1.1 broker: alter.log.dirs.replication.quota.window.num alter.log.dirs.replication.quota.window.size.seconds
     delegation.token.expiry.check.interval.ms delegation.token.expiry.time.ms delegation.token.master.key
@@ -338,19 +335,21 @@ OAUTH: sasl.login.connect.timeout.ms sasl.login.read.timeout.ms sasl.login.retry
     password.encoder.cipher.algorithm password.encoder.iterations password.encoder.key.length
     password.encoder.keyfactory.algorithm password.encoder.old.secret password.encoder.secret
     replica.alter.log.dirs.io.max.bytes.per.second sasl.jaas.config zookeeper.max.in.flight.requests
-2.0 broker: client.quota.callback.class log.message.downconversion.enable sasl.server.callback.handler.class SASL_LOGIN
+2.0 broker,producer,consumer: sasl.client.callback.handler.class sasl.login.callback.handler.class sasl.login.class
+    sasl.login.refresh.buffer.seconds sasl.login.refresh.min.period.seconds sasl.login.refresh.window.factor
+    sasl.login.refresh.window.jitter
+2.0 broker: client.quota.callback.class log.message.downconversion.enable sasl.server.callback.handler.class
 2.0 topic: message.downconversion.enable
-2.0 producer,consumer: SASL_LOGIN
 2.0 consumer: default.api.timeout.ms
-2.1 broker: connection.failed.authentication.delay.ms
 2.1 producer,consumer: client.dns.lookup
+2.1 broker: connection.failed.authentication.delay.ms
 2.1 producer: delivery.timeout.ms
 2.2 broker: connections.max.reauth.ms control.plane.listener.name group.max.size ssl.principal.mapping.rules
 2.3 broker: log.cleaner.max.compaction.lag.ms max.connections
 2.3 topic: max.compaction.lag.ms
 2.3 consumer: allow.auto.create.topics client.rack group.instance.id
-2.4 broker: replica.selector.class
 2.4 broker,producer,consumer: security.providers
+2.4 broker: replica.selector.class
 2.5 broker: fetch.max.bytes zookeeper.clientCnxnSocket zookeeper.ssl.cipher.suites zookeeper.ssl.client.enable
     zookeeper.ssl.crl.enable zookeeper.ssl.enabled.protocols zookeeper.ssl.endpoint.identification.algorithm
     zookeeper.ssl.keystore.location zookeeper.ssl.keystore.password zookeeper.ssl.keystore.type
@@ -360,10 +359,11 @@ OAUTH: sasl.login.connect.timeout.ms sasl.login.read.timeout.ms sasl.login.retry
 2.6 broker,producer,consumer: ssl.engine.factory.class
 2.6 producer: internal.auto.downgrade.txn.commit
 2.6 consumer: internal.throw.on.fetch.stable.offset.unsupported
+2.7 broker,producer,consumer: socket.connection.setup.timeout.max.ms socket.connection.setup.timeout.ms
+    ssl.keystore.certificate.chain ssl.keystore.key ssl.truststore.certificates
 2.7 broker: controller.quota.window.num controller.quota.window.size.seconds max.connection.creation.rate
     quorum.election.backoff.max.ms quorum.election.timeout.ms quorum.fetch.timeout.ms quorum.request.timeout.ms
     quorum.retry.backoff.ms quorum.voters
-2.7 broker,producer,consumer: CONNECTION_AND_PEM
 2.8 broker: broker.heartbeat.interval.ms broker.session.timeout.ms controller.listener.names
     controller.quorum.append.linger.ms controller.quorum.election.backoff.max.ms controller.quorum.election.timeout.ms
     controller.quorum.fetch.timeout.ms controller.quorum.request.timeout.ms controller.quorum.retry.backoff.ms
@@ -379,13 +379,18 @@ OAUTH: sasl.login.connect.timeout.ms sasl.login.read.timeout.ms sasl.login.retry
     remote.log.storage.manager.class.name remote.log.storage.manager.class.path remote.log.storage.manager.impl.prefix
     remote.log.storage.system.enable
 3.0 topic: local.retention.bytes local.retention.ms remote.storage.enable
-3.1 broker,producer,consumer: OAUTH
+3.1 broker,producer,consumer: sasl.login.connect.timeout.ms sasl.login.read.timeout.ms sasl.login.retry.backoff.max.ms
+    sasl.login.retry.backoff.ms sasl.oauthbearer.clock.skew.seconds sasl.oauthbearer.expected.audience
+    sasl.oauthbearer.expected.issuer sasl.oauthbearer.jwks.endpoint.refresh.ms
+    sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms sasl.oauthbearer.jwks.endpoint.retry.backoff.ms
+    sasl.oauthbearer.jwks.endpoint.url sasl.oauthbearer.scope.claim.name sasl.oauthbearer.sub.claim.name
+    sasl.oauthbearer.token.endpoint.url
 3.2 broker: socket.listen.backlog.size
 3.3 broker: early.start.listeners metadata.max.idle.interval.ms sasl.server.max.receive.size
 3.3 producer: partitioner.adaptive.partitioning.enable partitioner.availability.timeout.ms partitioner.ignore.keys
-3.4 broker: auto.include.jmx.reporter metadata.log.max.snapshot.interval.ms producer.id.expiration.check.interval.ms
-    producer.id.expiration.ms zookeeper.metadata.migration.enable
-3.4 producer,consumer: auto.include.jmx.reporter
+3.4 broker,producer,consumer: auto.include.jmx.reporter
+3.4 broker: metadata.log.max.snapshot.interval.ms producer.id.expiration.check.interval.ms producer.id.expiration.ms
+    zookeeper.metadata.migration.enable
 3.5 broker: group.consumer.assignors group.consumer.heartbeat.interval.ms group.consumer.max.heartbeat.interval.ms
     group.consumer.max.session.timeout.ms group.consumer.max.size group.consumer.min.heartbeat.interval.ms
     group.consumer.min.session.timeout.ms group.consumer.session.timeout.ms group.coordinator.new.enable
@@ -394,43 +399,38 @@ OAUTH: sasl.login.connect.timeout.ms sasl.login.read.timeout.ms sasl.login.retry
     log.message.timestamp.before.max.ms remote.log.metadata.custom.metadata.max.bytes
     transaction.partition.verification.enable
 3.6 topic: message.timestamp.after.max.ms message.timestamp.before.max.ms
+3.7 producer,consumer: enable.metrics.push retry.backoff.max.ms
 3.7 broker: eligible.leader.replicas.enable group.coordinator.rebalance.protocols ssl.allow.dn.changes
     ssl.allow.san.changes telemetry.max.bytes unstable.metadata.versions.enable
     zookeeper.metadata.migration.min.batch.size
-3.7 producer,consumer: enable.metrics.push retry.backoff.max.ms
 3.7 consumer: group.protocol group.remote.assignor
-3.8 broker: compression.gzip.level compression.lz4.level compression.zstd.level controller.quorum.bootstrap.servers
-    group.consumer.migration.policy group.coordinator.append.linger.ms log.dir.failure.timeout.ms
-    log.initial.task.delay.ms max.request.partition.size.limit remote.fetch.max.wait.ms
+3.8 broker,topic,producer: compression.gzip.level compression.lz4.level compression.zstd.level
+3.8 producer,consumer: metadata.recovery.strategy
+3.8 broker: controller.quorum.bootstrap.servers group.consumer.migration.policy group.coordinator.append.linger.ms
+    log.dir.failure.timeout.ms log.initial.task.delay.ms max.request.partition.size.limit remote.fetch.max.wait.ms
     remote.log.manager.copier.thread.pool.size remote.log.manager.copy.max.bytes.per.second
     remote.log.manager.copy.quota.window.num remote.log.manager.copy.quota.window.size.seconds
     remote.log.manager.expiration.thread.pool.size remote.log.manager.fetch.max.bytes.per.second
     remote.log.manager.fetch.quota.window.num remote.log.manager.fetch.quota.window.size.seconds
     unstable.feature.versions.enable
-3.8 topic,producer: compression.gzip.level compression.lz4.level compression.zstd.level
-3.8 producer,consumer: metadata.recovery.strategy
+3.9 broker,producer,consumer: sasl.oauthbearer.header.urlencode
 3.9 broker: group.share.delivery.count.limit group.share.enable group.share.heartbeat.interval.ms group.share.max.groups
     group.share.max.heartbeat.interval.ms group.share.max.record.lock.duration.ms group.share.max.session.timeout.ms
     group.share.max.size group.share.min.heartbeat.interval.ms group.share.min.record.lock.duration.ms
     group.share.min.session.timeout.ms group.share.partition.max.record.locks group.share.record.lock.duration.ms
-    group.share.session.timeout.ms sasl.oauthbearer.header.urlencode unclean.leader.election.interval.ms
+    group.share.session.timeout.ms unclean.leader.election.interval.ms
 3.9 topic: remote.log.copy.disable remote.log.delete.on.disable
-3.9 producer,consumer: sasl.oauthbearer.header.urlencode
 """
 
 
 def _read_new_keys() -> dict[Role, dict[str, str]]:
     """Return, for each role, its keys, each with the first release that has it."""
-    groups: dict[str, list[str]] = {}
     first: dict[Role, dict[str, str]] = {role: {} for role in Role}
     for line in re.sub(r"\n +", " ", _NEW_KEYS).strip().splitlines():
-        about, _, text = line.partition(": ")
-        keys = [key for word in text.split() for key in groups.get(word, [word])]
+        about, _, keys = line.partition(": ")
         release, _, roles = about.partition(" ")
-        if not roles:
-            groups[about] = keys
-        for role in roles.split(",") if roles else ():
-            first[Role(role)] |= dict.fromkeys(keys, release)
+        for role in roles.split(","):
+            first[Role(role)] |= dict.fromkeys(keys.split(), release)
     return first
 
 
@@ -448,7 +448,7 @@ _OF_ONE_MEMBER = """
         ssl.key.password ssl.keystore.location ssl.keystore.password transactional.id
 """
 OF_ONE_MEMBER = frozenset(_OF_ONE_MEMBER.split())
-"""Keys of which each broker and each client has its own value: two files of one role may differ in them."""
+"""Keys with a value of its own for each broker or client: two files of one role may differ in them."""
 
 
 def keys_of(role: Role) -> frozenset[str]:
@@ -459,7 +459,7 @@ def keys_of(role: Role) -> frozenset[str]:
 def first_release(role: Role, key: str) -> str | None:
     """Return the first release in which a role has a key; None if no release has the key."""
     if role is Role.BROKER and key.startswith("listener.name."):
-        return "0.11.0"  # another key for one listener only
+        return "0.11.0"  # a key of brokers, but for one listener only
     return _FIRST_RELEASE[role].get(key)
 
 

@@ -135,18 +135,18 @@ _Holder = tuple[Role, str, Layer, str | None]
 
 class Settings:
     """All given settings of a cluster. Raises PropertiesError if two settings contradict each other. `controllers` are
-    the files of processes that are controllers, `brokers_alone` the files in which process.roles is only broker."""
+    the files of processes that are controllers; `brokers_alone` are the files in which process.roles is only broker."""
 
     def __init__(self, sections: Iterable[Section]) -> None:
         self._given: dict[_Holder, GivenSetting] = {}
         self._members: dict[tuple[Role, Layer], list[str]] = {}
         self.controllers: list[str] = []
         self.brokers_alone: list[str] = []
-        self._libraries: dict[Role, Section] = {}
+        self._libraries: dict[Role, tuple[ClientLibrary, str]] = {}
         for section in sections:
             file_role = section.role or role_of(section.properties, section.member)
             if section.library is not None:
-                self._libraries[file_role] = section
+                self._libraries[file_role] = section.library, section.shown_by
             layer = self._layer(section)
             self._members.setdefault((file_role, layer), []).append(section.member)
             for line in section.properties:
@@ -174,21 +174,17 @@ class Settings:
         return shared is not None and shared.value != new.value and new.members[0] not in shared.members
 
     def lacking(self, setting: GivenSetting) -> list[str]:
-        """The members (brokers, clients) that lack `setting`; empty if a lower `Layer` gives the key the same value."""
+        """Return the members (brokers, clients) that lack `setting`; empty if a lower `Layer` gives the same value."""
         values = self.every(setting.role, setting.key)
         is_below = any(other.layer < setting.layer and other.value == setting.value for other in values)
         if setting.key in OF_ONE_MEMBER or is_below:
             return []
         return [member for member in self._members[setting.file_role, setting.layer] if member not in setting.members]
 
-    def library(self, role: Role) -> ClientLibrary:
-        """Return the library of the producers or of the consumers: Kafka's Java client, unless a file shows another."""
-        section = self._libraries.get(role)
-        return section.library if section is not None and section.library is not None else ClientLibrary.JAVA
-
-    def library_shown_by(self, role: Role) -> str:
-        """Return the setting that shows the library of a role, with its place; empty if none does."""
-        return self._libraries[role].shown_by if role in self._libraries else ""
+    def library(self, role: Role) -> tuple[ClientLibrary, str]:
+        """Return the library of the producers or of the consumers, and the setting that shows it, with its place. If no
+        file shows a library, return Kafka's Java client and an empty text."""
+        return self._libraries.get(role, (ClientLibrary.JAVA, ""))
 
     def __iter__(self) -> Iterator[GivenSetting]:
         return iter(self._given.values())
@@ -272,7 +268,10 @@ def _agreeing(old: GivenSetting, new: GivenSetting) -> GivenSetting:
         role = new.role.value
         why = f"one {role} cannot have both; keep one of them"
         if new.members[0] not in old.members:
-            why = f"the answer is for {role}s that agree in it; set one value for all, or leave out files"
+            why = (
+                f"the answer is for {role}s that agree in it; set one value for all, or give those of one cluster that"
+                " agree in files of their own"
+            )
         raise PropertiesError(f"{new.source}: {new.spelled} contradicts {old.spelled} in {old.source}; {why}")
     return replace(old, places=old.places + new.places, members=old.members + new.members)
 
@@ -288,7 +287,7 @@ class RoleSettings:
     @property
     def library(self) -> ClientLibrary:
         """The client library of this role; Kafka's own for brokers and topics."""
-        return self.settings.library(self.role)
+        return self.settings.library(self.role)[0]
 
     def knows(self, key: str) -> bool:
         """Whether the role has this key in this release."""

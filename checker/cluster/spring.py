@@ -3,13 +3,15 @@
 Sources, read in August 2026: Spring Boot's KafkaProperties (buildProducerProperties: `properties.*` overrides the named
 settings, and a client's settings override the common ones); the Kafka binder of Spring Cloud Stream
 (KafkaMessageChannelBinder.getProducerFactory: what Spring Boot has, then the binder's, then the binding's settings).
+Names in brackets, with and without a dot before them, and names without them are the same (spring-boot issues 13506 and
+23390; MapBinder).
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from isrcheck.checker.cluster.client_files import CLIENTS, OWN_FILE, ClientFile, dotted, merged, named
 from isrcheck.checker.cluster.frameworks import streams_sections
@@ -58,12 +60,12 @@ class _Factory:
 def spring_sections(member: str, documents: Sequence[Sequence[Property]]) -> list[Section]:
     """Read the configuration of a Spring application: each profile, factory and binding has clients of its own."""
     profiles: dict[str, list[Property]] = {"": []}
-    for document in documents:
+    for document in ([named(line, _without_brackets(line.key)) for line in lines] for lines in documents):
         profile = next((line.value.strip() for line in document if line.key in _PROFILE), "")
-        profiles[profile] = merged(profiles.get(profile, []), document)
+        profiles[profile] = _overridden(profiles.get(profile, []), document)
     sections: list[Section] = []
     for profile, own in profiles.items():
-        lines = merged(profiles[""], own) if profile else own
+        lines = _overridden(profiles[""], own) if profile else own
         for binder, of_binder in _of_binders(lines).items():
             words = [f"profile {printable(profile)}"] if profile else []
             words += [f"binder {printable(binder)}"] if binder else []
@@ -75,6 +77,18 @@ def spring_sections(member: str, documents: Sequence[Sequence[Property]]) -> lis
             f" it; give acks=... and the other settings {OWN_FILE}"
         )
     return sections
+
+
+def _without_brackets(key: str) -> str:
+    """Return a key without brackets around names: properties.acks for properties[acks] and properties.[acks]."""
+    return re.sub(r"\.?\[(?!\d+\])([^\]]+)\]", r".\1", key)
+
+
+def _overridden(lines: Sequence[Property], by: Sequence[Property]) -> list[Property]:
+    """Return lines with those of another document, which override them, whatever the spelling: autoOffsetReset and
+    auto-offset-reset are the same."""
+    later = {dotted(line.key) for line in by}
+    return [*(line for line in lines if dotted(line.key) not in later), *by]
 
 
 def _of_binders(lines: Sequence[Property]) -> dict[str, Sequence[Property]]:
@@ -118,7 +132,7 @@ def _of_lines(member: str, lines: Sequence[Property], binder: str, words: Sequen
     common = factories.get(_OF_BINDER)
     for name, factory in factories.items():
         if name.startswith(_OF_BINDER):
-            bases = [factories[base] for base in (_OF_SPRING,) if base in factories]
+            bases = [factories[_OF_SPRING]] if _OF_SPRING in factories else []
             bases += [common] if common and factory is not common else []
             library = ClientLibrary.BINDER
         elif binder:
@@ -132,14 +146,12 @@ def _of_lines(member: str, lines: Sequence[Property], binder: str, words: Sequen
 def _of_factory(
     file: ClientFile, factory: _Factory, bases: Sequence[_Factory], library: ClientLibrary, name: str
 ) -> Iterator[Section]:
-    if streams := factory.lines("streams"):
-        of_streams = ClientFile(f"{file.member} ({name})" if name else file.member, None, streams, factory.sign)
-        if any(role == "streams" for role, _ in factory.layers):
-            yield from streams_sections(of_streams)
+    given = {role for role, _ in factory.layers}
+    if "streams" in given:
+        member = f"{file.member} ({name})" if name else file.member
+        yield from streams_sections(replace(file, member=member, properties=factory.lines("streams")))
     for role in CLIENTS:
-        own = any(of_role == role.value for of_role, _ in factory.layers)
-        only_streams = any(of_role == "streams" for of_role, _ in factory.layers)
-        if own or (role is Role.PRODUCER and not only_streams):
+        if role.value in given or (role is Role.PRODUCER and "streams" not in given):
             lines = merged(*(base.lines(role.value) for base in bases), factory.lines(role.value))
             yield file.section(role, lines, library, name)
 
@@ -163,7 +175,7 @@ def _factories(lines: Sequence[Property]) -> dict[str, _Factory]:
         else:
             name, raw, role = parts["factory"], bool(parts["raw"]), parts["role"] or ""
             counts |= {name} if role == "streams" else set()
-        key = parts["name"].strip("[]") if raw else dotted(parts["name"])
+        key = parts["name"] if raw else dotted(parts["name"])
         if binder is not None and key == "required.acks":
             key, role = "acks", "producer"
         value = re.sub("-", "_", line.value.strip()).lower() if key == "isolation.level" else line.value

@@ -9,17 +9,18 @@ keep their release and its defaults.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from isrcheck.checker.cluster.cluster import Reading, clusters_of, versions_of
 from isrcheck.checker.cluster.contents import Described, listed
-from isrcheck.checker.cluster.generation import features_off
+from isrcheck.checker.cluster.generation import FIRST_ELR, features_off
 from isrcheck.checker.cluster.property_files import PropertiesError
-from isrcheck.checker.cluster.releases import FIRST_METADATA_VERSION, LAST_WITH_ZOOKEEPER, Version
+from isrcheck.checker.cluster.releases import CHANGED_METADATA, FIRST_METADATA_VERSION, LAST_WITH_ZOOKEEPER, Version
 from isrcheck.checker.cluster.settings import Setting
 from isrcheck.checker.cluster.versions import (
+    ASSUMED,
+    ELR_VERSION,
     FIRST_WITH_KRAFT,
     FIRST_WITHOUT_ZOOKEEPER,
     METADATA_VERSION_GIVEN,
@@ -28,6 +29,7 @@ from isrcheck.checker.cluster.versions import (
     Mode,
     Versions,
 )
+from isrcheck.checker.results.terminal import grouped
 
 COMPARE, COMPARE_WITH = "--compare", "--compare-with"
 
@@ -45,7 +47,7 @@ class Sides:
     assumed: tuple[str, ...]
     """What is assumed about the change of the release, a line each."""
     features_off: tuple[str, ...]
-    """What the new release has, but what stays off until features are raised, a line each."""
+    """What the new release has, but only once features are raised, a line each."""
     is_of_files: bool = False
     """Whether each side has its own files (--compare-with)."""
 
@@ -61,15 +63,11 @@ class Sides:
     @property
     def pairs(self) -> dict[tuple[int, int], tuple[str, ...]]:
         """The topics of each pair of configurations, by the positions of both in their readings. A side that describes
-        no topic has one configuration, which every topic of the other side is compared with."""
-        pairs: dict[tuple[int, int], list[str]] = defaultdict(list)
+        no topic has one configuration, with which every topic of the other side is compared."""
         old, new = map(_positions, (self.before, self.after))
-        if not (old and new):
-            for topic in old or new or [""]:
-                pairs[old.get(topic, 0), new.get(topic, 0)] += [topic] * bool(topic)
-        for topic in old.keys() & new.keys():
-            pairs[old[topic], new[topic]].append(topic)
-        return {pair: tuple(sorted(topics)) for pair, topics in sorted(pairs.items())}
+        topics = old.keys() & new.keys() if old and new else old.keys() | new.keys() or {""}
+        pairs = grouped(((old.get(topic, 0), new.get(topic, 0)), topic) for topic in sorted(topics))
+        return {pair: tuple(filter(None, names)) for pair, names in sorted(pairs.items())}
 
     @property
     def alone(self) -> tuple[list[str], list[str]]:
@@ -99,7 +97,7 @@ def of_files(before: Reading, after: Reading) -> Sides:
 def upgraded(
     description: Described, kafka_version: str | None, metadata_version: str | None, release: Version
 ) -> Sides:
-    """Return the described cluster before and after its brokers have the `release`; the other versions are those of the
+    """Return the described cluster before and after its brokers get the `release`; the other versions are those of the
     command line. Raises PropertiesError if brokers of the release would not start in this cluster."""
     versions = versions_of(description, kafka_version, metadata_version)
     _refuse(versions, release)
@@ -112,7 +110,13 @@ def upgraded(
         agreed = release.release_name if _is_lowered(versions, release) else str(versions.protocol.value)
     after = clusters_of(new, None, agreed, versions)
     off = dict.fromkeys(feature for cluster in after.clusters for feature in features_off(cluster.generation))
-    return Sides(versions.release, release, before, after, tuple(_assumed(versions, release)), tuple(off))
+    assumed = [*_assumed(versions, release)]
+    if _is_lowered(versions, release) and any(cluster.generation.has_elr for cluster in before.clusters):
+        assumed.append(
+            f"{ELR_VERSION[1]} stays 1, as it needs only metadata.version {FIRST_ELR}; kafka-features downgrade"
+            " --release-version would lower it too"
+        )
+    return Sides(versions.release, release, before, after, tuple(assumed), tuple(off))
 
 
 def _is_assumed(versions: Versions) -> bool:
@@ -129,6 +133,7 @@ def _refuse(versions: Versions, release: Version) -> None:
     """Raise PropertiesError if brokers of the release would not start in this cluster."""
     agreed, mode = versions.protocol, versions.mode
     key, why = f"{versions.protocol_key} {agreed.value} ({agreed.source})", ""
+    changes = [one for one in CHANGED_METADATA if agreed.value.has(one) and not release.has(one)]
     if mode.value is Mode.ZOOKEEPER and release.has(FIRST_WITHOUT_ZOOKEEPER):
         why = (
             f"the cluster has ZooKeeper ({mode.source}), and {LAST_WITH_ZOOKEEPER} is the last release with ZooKeeper;"
@@ -136,6 +141,12 @@ def _refuse(versions: Versions, release: Version) -> None:
         )
     elif versions.has_kraft and not release.has(FIRST_WITH_KRAFT):
         why = f"the cluster has KRaft controllers ({mode.source}), which came with {FIRST_WITH_KRAFT}"
+    elif versions.has_kraft and changes:
+        why = f"{key} is newer, and Kafka refuses to lower it below {changes[-1]}, which changed the metadata's records"
+        if _is_assumed(versions):
+            why += f"; if the cluster has an older one, give {METADATA_VERSION_GIVEN}"
+        if mode.source.startswith(ASSUMED):
+            why += f"; {mode.source.removeprefix(ASSUMED)}"
     elif _is_lowered(versions, release) and not _is_assumed(versions):
         why = f"{key} is newer; lower it first, and give the lower one"
     elif versions.has_kraft and release.has(FIRST_WITHOUT_ZOOKEEPER) and not agreed.value.has(OLDEST_METADATA_OF_4_0):

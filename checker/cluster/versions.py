@@ -32,7 +32,6 @@ KAFKA_VERSION, METADATA_VERSION_GIVEN = "--kafka-version", "--metadata-version"
 LAST_BEFORE_ELR = "3.7"
 """The last release whose brokers do not answer requests for eligible leader replicas."""
 FIRST_WITH_KRAFT, FIRST_PRODUCTION_KRAFT, FIRST_WITHOUT_ZOOKEEPER = "2.8", "3.3", "4.0"
-_FIRST_WITH_MIGRATION = "3.4"
 OLDEST_METADATA_OF_4_0 = "3.3-IV3"
 
 INTER_BROKER_PROTOCOL = (Role.BROKER, "inter.broker.protocol.version")
@@ -44,13 +43,10 @@ _ZOOKEEPER = (Role.BROKER, "zookeeper.connect")
 _MIGRATION = (Role.BROKER, "zookeeper.metadata.migration.enable")
 
 ASSUMED = "assumed: "
-"""How the source of an assumed mode begins."""
+"""The beginning of the source of a mode that is only assumed."""
 
 _ONLY_MODE = "the only mode"
 """The beginning of the source of a mode that the release determines."""
-
-_FIRST_WHERE_METADATA_MATTERS = "3.5"
-"""The first release whose replication depends on metadata.version."""
 
 # The keys that ended with ZooKeeper: 4.0 does not know them.
 _ENDED = (_ZOOKEEPER, _MIGRATION, INTER_BROKER_PROTOCOL)
@@ -83,9 +79,9 @@ class Evidence:
     mode: Mode | None = None
     """The mode of the brokers (ZooKeeper or KRaft), if the output shows it."""
     lacks: str = ""
-    """What the output of a later release than `until` would show in addition."""
+    """In words, what the output lacks although the output of a release after `until` has it."""
     newest: str | None = None
-    """The release of the binaries, if the output shows that they are not newer."""
+    """The newest release that the binaries can have, if the output shows it."""
     needs_zookeeper_since: str | None = None
     """The release since which only brokers with ZooKeeper answer in this way."""
     tool: str = "kafka-topics"
@@ -105,10 +101,9 @@ class Versions:
     """The settings that show the mode or a version."""
     migration: GivenSetting | None = None
     """The setting that makes the brokers migrate from ZooKeeper to KRaft, if it is given."""
-    assumed: str = ""
-    """What the files do not show of release, mode and agreed version, and what to give; empty if they show them."""
-    doubt: str = ""
-    """Which output of a tool fits the release and the mode only in a rare case; empty if every output fits."""
+    assumed: Sequence[str] = ()
+    """What the files do not show of release, mode and agreed version, and what to give; and which output of a tool fits
+    the release and the mode only in a rare case."""
 
     @property
     def release(self) -> Version:
@@ -155,7 +150,7 @@ def read_versions(
                 " know it"
             )
     agreed = metadata or inter_broker_counts
-    is_mode_shown = shown is not None
+    is_mode_shown = shown is not None or any(output.mode is Mode.ZOOKEEPER for output in evidence)
     shown = shown or _zookeeper_shown(settings, option, agreed, evidence)
     binaries = option or _assumed(settings, shown, inter_broker, evidence)
     if option is None and agreed is not None:
@@ -188,10 +183,12 @@ def read_versions(
         counts or binaries,
         mode,
         is_given=option is not None or agreed is not None,
-        decisive=tuple(_decisive(settings, binaries.value, has_kraft=has_kraft)),
+        decisive=_decisive(settings, binaries.value, has_kraft=has_kraft),
         migration=migration,
-        assumed=_in_words(settings, option, agreed, counts, binaries, mode, is_mode_shown=is_mode_shown),
-        doubt=_doubt(binaries.value, mode, evidence),
+        assumed=(
+            *_in_words(settings, option, agreed, counts, binaries, mode, is_mode_shown=is_mode_shown),
+            *_doubt(binaries.value, mode, evidence),
+        ),
     )
 
 
@@ -204,8 +201,8 @@ def _in_words(
     mode: Setting[Mode],
     *,
     is_mode_shown: bool,
-) -> str:
-    """Return a text on what is only assumed (release, mode, agreed version) and what to give; empty if all is known."""
+) -> Iterator[str]:
+    """Yield a text on what is only assumed (release, mode, agreed version) and what to give, unless all is known."""
     parts, cures = [], []
     has_kraft = mode.value is Mode.KRAFT
     if option is None:
@@ -220,13 +217,14 @@ def _in_words(
         parts.append(f"{'KRaft controllers' if has_kraft else 'ZooKeeper'}{why}")
         other = "zookeeper.connect in a broker's file if it uses ZooKeeper"
         cures.append(other if has_kraft else "process.roles in a broker's file if it uses KRaft")
-    if counts is None and has_kraft and binaries.value.has(_FIRST_WHERE_METADATA_MATTERS):
+    if counts is None and has_kraft and binaries.value.has("3.5"):  # since then replication depends on metadata.version
         parts.append(f"the metadata.version of {binaries.value}")
         cures.append(METADATA_VERSION_GIVEN)
     elif counts is None and not has_kraft and not settings.has_members(Role.BROKER):
         parts.append(f"the inter.broker.protocol.version of {binaries.value}")
         cures.append("a broker's file")
-    return f"{', '.join(parts)}; give {', or '.join(cures)}" if parts else ""
+    if parts:
+        yield f"{', '.join(parts)}; give {', or '.join(cures)}"
 
 
 # --- What is given ----------------------------------------------------------------------------------------------------
@@ -253,14 +251,15 @@ def _metadata(settings: Settings, text: str | None) -> Setting[Version] | None:
     return option or in_file
 
 
-def _decisive(settings: Settings, release: Version, *, has_kraft: bool) -> Iterator[GivenSetting]:
-    """Yield the given settings that show the mode or a version; zookeeper.connect shows the mode only since 2.8."""
-    keys = [*_KRAFT] if has_kraft else [INTER_BROKER_PROTOCOL]
-    if not has_kraft and release.has(FIRST_WITH_KRAFT):
-        keys.append(_ZOOKEEPER)
-    for key in keys:
-        if (given := settings.get(*key)) and given.text:
-            yield given
+def _decisive(settings: Settings, release: Version, *, has_kraft: bool) -> Sequence[GivenSetting]:
+    """Return the given settings that show the mode or a version; zookeeper.connect shows the mode only since 2.8."""
+    with_zookeeper = [INTER_BROKER_PROTOCOL, *([_ZOOKEEPER] if release.has(FIRST_WITH_KRAFT) else [])]
+    return _given(settings, _KRAFT if has_kraft else with_zookeeper)
+
+
+def _given(settings: Settings, keys: Sequence[tuple[Role, str]]) -> Sequence[GivenSetting]:
+    """Return the settings in effect for these keys, if they are given and not empty."""
+    return [given for key in keys if (given := settings.get(*key)) and given.text]
 
 
 # --- ZooKeeper or KRaft -----------------------------------------------------------------------------------------------
@@ -270,8 +269,7 @@ def _mode_shown(
     settings: Settings, metadata: Setting[Version] | None, evidence: Sequence[Evidence]
 ) -> Setting[Mode] | None:
     """Return the mode that settings or outputs show; None if they show none. Raises PropertiesError for two modes."""
-    keys = [given for key in _KRAFT if (given := settings.get(*key)) and given.text]
-    signs = [f"{given.spelled} in {given.source}" for given in keys]
+    signs = [f"{given.spelled} in {given.source}" for given in _given(settings, _KRAFT)]
     signs += [METADATA_VERSION_GIVEN] if metadata and metadata.source == METADATA_VERSION_GIVEN else []
     signs += [f"{output.tool} {output.shown}" for output in evidence if output.mode is Mode.KRAFT]
     zookeeper = settings.get(*_ZOOKEEPER)
@@ -289,15 +287,18 @@ def _mode_shown(
     return Setting(Mode.ZOOKEEPER, sign)
 
 
-def _doubt(release: Version, mode: Setting[Mode], evidence: Sequence[Evidence]) -> str:
-    """Return a warning if a tool's output is rare for brokers of this release and mode; empty if no output is rare."""
-    for output in evidence:
-        if (since := output.needs_zookeeper_since) and release.has(since) and mode.value is Mode.KRAFT:
-            return (
-                f"topics were described by their ids: otherwise {output.tool} {output.shown} only for ZooKeeper, or for"
-                f" brokers before {since}; correct {KAFKA_VERSION}"
-            )
-    return ""
+def _doubt(release: Version, mode: Setting[Mode], evidence: Sequence[Evidence]) -> Iterator[str]:
+    """Yield a warning if a tool's output is rare for brokers of this release and mode."""
+    if mode.value is Mode.KRAFT and (output := _of_zookeeper(release, evidence)):
+        yield (
+            f"topics were described by their ids: otherwise {output.tool} {output.shown} only for ZooKeeper, or for"
+            f" brokers before {output.needs_zookeeper_since}; correct {KAFKA_VERSION}"
+        )
+
+
+def _of_zookeeper(release: Version, evidence: Sequence[Evidence]) -> Evidence | None:
+    """Return the first output that brokers of this release give only with ZooKeeper, or None."""
+    return next((one for one in evidence if (since := one.needs_zookeeper_since) and release.has(since)), None)
 
 
 def _zookeeper_shown(
@@ -326,20 +327,19 @@ def _usual_mode(release: Version, inter_broker: Setting[Version] | None, evidenc
         return Setting(Mode.ZOOKEEPER, f"{_ONLY_MODE} before {FIRST_WITH_KRAFT}")
     if inter_broker:
         return Setting(Mode.ZOOKEEPER, f"inter.broker.protocol.version in {inter_broker.source} is not for KRaft")
-    for output in evidence:
-        if (since := output.needs_zookeeper_since) and release.has(since):
-            source = f"{output.tool} {output.shown}: KRaft brokers since {since} answer otherwise"
-            return Setting(Mode.ZOOKEEPER, source)
+    if output := _of_zookeeper(release, evidence):
+        since = output.needs_zookeeper_since
+        return Setting(Mode.ZOOKEEPER, f"{output.tool} {output.shown}: KRaft brokers since {since} answer otherwise")
     if not release.has(FIRST_PRODUCTION_KRAFT):
         return Setting(Mode.ZOOKEEPER, f"{ASSUMED}KRaft was a preview before {FIRST_PRODUCTION_KRAFT}")
     return Setting(Mode.KRAFT, f"{ASSUMED}give zookeeper.connect in a broker's file if it uses ZooKeeper")
 
 
 def _migration(settings: Settings, binaries: Setting[Version]) -> GivenSetting | None:
-    """Return the setting that makes the brokers migrate to KRaft; None if it is not given. Raises PropertiesError if it
-    is given for Kafka 4.0 or newer, which has no ZooKeeper."""
+    """Return the setting that makes the brokers migrate to KRaft (since 3.4); None if it is not given. Raises
+    PropertiesError if it is given for Kafka 4.0 or newer, which has no ZooKeeper."""
     given = settings.get(*_MIGRATION)
-    if given is None or given.text.lower() != "true" or not binaries.value.has(_FIRST_WITH_MIGRATION):
+    if given is None or given.text.lower() != "true" or not binaries.value.has("3.4"):
         return None
     if binaries.value.has(FIRST_WITHOUT_ZOOKEEPER):
         raise PropertiesError(
@@ -361,31 +361,33 @@ def _assumed(
 ) -> Setting[Version]:
     """Return the newest release that fits the files and outputs; brokers may be newer than the tool of an output."""
     is_kraft = mode is not None and mode.value is Mode.KRAFT
-    newest = Setting(version_of_binaries(NEWEST_RELEASE), "not given: the newest release")
+    newest, why = version_of_binaries(NEWEST_RELEASE), "the newest release"
     if mode and mode.value is Mode.ZOOKEEPER:
-        newest = Setting(version_of_binaries(LAST_WITH_ZOOKEEPER), "not given: the last release with ZooKeeper")
-    elif ended := next((given for key in _ENDED if (given := settings.get(*key)) and given.text), None):
-        source = f"not given: the last release that knows {ended.key} ({ended.source})"
-        newest = Setting(version_of_binaries(LAST_WITH_ZOOKEEPER), source)
+        newest, why = version_of_binaries(LAST_WITH_ZOOKEEPER), "the last release with ZooKeeper"
+    elif ended := _given(settings, _ENDED):
+        newest = version_of_binaries(LAST_WITH_ZOOKEEPER)
+        why = f"the last release that knows {ended[0].key} ({ended[0].source})"
     for output in evidence:
         until = LAST_BEFORE_ELR if output.needs_zookeeper_since and is_kraft else output.until
-        if until and newest.value.is_newer_than(version_of_binaries(until)):
-            source = f"not given: the last release whose {output.tool} {output.shown}{output.lacks}"
+        if until and newest.is_newer_than(version_of_binaries(until)):
+            newest, why = (
+                version_of_binaries(until),
+                f"the last release whose {output.tool} {output.shown}{output.lacks}",
+            )
             if until != output.until:
-                source = f"not given: {output.tool} {output.shown}, as for KRaft brokers up to {until}"
-            newest = Setting(version_of_binaries(until), source)
+                why = f"{output.tool} {output.shown}, as for KRaft brokers up to {until}"
     shown = _shown_by_outputs(evidence)
     for given in settings:
-        since = first_release(given.role, given.key) if given.role in (Role.BROKER, Role.TOPIC) else None
-        if since:
+        if given.role in (Role.BROKER, Role.TOPIC) and (since := first_release(given.role, given.key)):
             shown.append(Setting(since, f"{given.source}: {given.key} is new in {since}"))
     if inter_broker is not None:
         key = INTER_BROKER_PROTOCOL[1]
         shown.append(Setting(inter_broker.value.release_name, f"{key}={inter_broker.value} in {inter_broker.source}"))
-    return _raised(newest, shown)
+    return _raised(Setting(newest, f"not given: {why}"), shown)
 
 
 def _raised(least: Setting[Version], shown: Sequence[Setting[str]]) -> Setting[Version]:
+    """Return `least`, or the newest of the releases that are `shown`, if it is newer."""
     for release in shown:
         if version_of_binaries(release.value).is_newer_than(least.value):
             least = Setting(version_of_binaries(release.value), release.source)
@@ -393,17 +395,14 @@ def _raised(least: Setting[Version], shown: Sequence[Setting[str]]) -> Setting[V
 
 
 def _shown_by_outputs(evidence: Sequence[Evidence]) -> list[Setting[str]]:
-    return [
-        Setting(output.since, f"{output.tool} {output.shown}: new in {output.since}")
-        for output in evidence
-        if output.since
-    ]
+    return [Setting(one.since, f"{one.tool} {one.shown}: new in {one.since}") for one in evidence if one.since]
 
 
 # --- Contradictions ---------------------------------------------------------------------------------------------------
 
 
 def _refuse_wrong_release(binaries: Setting[Version], mode: Setting[Mode], evidence: Sequence[Evidence]) -> None:
+    """Raise PropertiesError if the release cannot have the mode, or cannot give an output."""
     release, sign = binaries.value, f"{mode.value.value} ({mode.source})"
     contradictions, cure = [], f"correct {KAFKA_VERSION}"
     if mode.value is Mode.KRAFT and not release.has(FIRST_WITH_KRAFT):

@@ -138,6 +138,8 @@ class Whereabouts:
     unknown: tuple[str, ...]
     """What their copies have at the offset was not read, or compacted."""
     lack: tuple[str, ...]
+    epoch: int | None
+    """The leader epoch of the record; None if no copy holds it, or if copies hold it in different epochs."""
 
 
 @dataclass
@@ -151,9 +153,10 @@ class Tally:
 class AckedCheck:
     """Looks for the acknowledged records of a partition, while the logs of its copies are read."""
 
-    def __init__(self, logs: Sequence[CopyLog], records: Sequence[Acked], isr: Set[str] | None) -> None:
+    def __init__(self, logs: Sequence[CopyLog], records: Sequence[Acked], isr: Set[str] | None, elr: Set[str]) -> None:
         self.logs = logs
         self.isr = isr
+        self.elr = elr
         self.tally = Tally(len(records))
         self._records = sorted(records, key=lambda record: record.offset)
         self._offsets = [record.offset for record in self._records]
@@ -193,7 +196,7 @@ class AckedCheck:
                 some = f"{len(records)} acknowledged records, from offset {records[0].offset} on"
             verb = "holds" if len(holders) == 1 else "hold"
             statement = f"{broker} lacks {some}, which {names(holders)} {verb}"
-            yield lacking(self.isr, statement, (broker,), records[0].offset, records[-1].offset)
+            yield lacking(self.isr, self.elr, statement, (broker,), records[0].offset, records[-1].offset)
 
     def where_all(self) -> list[Whereabouts]:
         """Where each acknowledged record is, in the order of the offsets, after the logs were read."""
@@ -205,7 +208,8 @@ class AckedCheck:
         deleted = tuple(log.broker for log in self.logs if record.offset < log.start)
         unknown = tuple(log.broker for log in self.logs if self._is_unknown(log, record, entries[log.broker]))
         lack = tuple(broker for broker in entries if broker not in (*holders, *deleted, *unknown))
-        return Whereabouts(record, holders, deleted, unknown, lack)
+        epochs = {entry.epoch for entry in entries.values() if entry is not None and entry.is_it}
+        return Whereabouts(record, holders, deleted, unknown, lack, epochs.pop() if len(epochs) == 1 else None)
 
     def _entries_of(self, number: int) -> dict[str, Entry | None]:
         return {log.broker: self._entries.get((log.broker, number)) for log in self.logs}

@@ -9,19 +9,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from isrcheck.conformance.audit.candidates import Candidate, Piece, Ranking, Standing
+from isrcheck.conformance.audit.candidates import Candidate, Membership, Piece, Ranking, Standing
 from isrcheck.conformance.audit.findings import count, names, offsets, spell_table
 
 MOST_PIECES = 10
 """The most ranges of offsets that are listed for a candidate."""
-
-WHY = {
-    Standing.COMMITTED: "below the high watermark of a broker that has them",
-    Standing.PERHAPS: "no broker that has them has a high watermark above them on its disk",
-    Standing.REPLACED: "a later leader began without them: acknowledged only if its election was unclean",
-    Standing.UNCOMMITTED: "a broker of the ISR or ELR lacks them",
-}
-"""The evidence for the standing of lost records."""
 
 
 def spell_ranking(partition: str, ranking: Ranking) -> Iterator[str]:
@@ -62,13 +54,11 @@ def _spell_candidate(best: Candidate, candidate: Candidate) -> Iterator[str]:
         else f"{candidate.broker} loses nothing that a copy has"
     )
     for piece in candidate.losses[:MOST_PIECES]:
-        yield f"  {_range(piece)}, on {names(piece.holders)}: {piece.standing}: {WHY[piece.standing]}"
+        yield f"  {_range(piece)}, on {names(piece.holders)}: {piece.standing}: {piece.evidence.value[1]}"
     if len(candidate.losses) > MOST_PIECES:
         yield f"  and {len(candidate.losses) - MOST_PIECES} more ranges, which --json lists"
     if candidate.acked_lost:
-        shown = ", ".join(map(str, candidate.acked_lost[:MOST_PIECES]))
-        more = len(candidate.acked_lost) - MOST_PIECES
-        yield f"  listed as acknowledged: offsets {shown}{f' and {more} more' if more > 0 else ''}"
+        yield f"  listed as acknowledged: {_shown(candidate.acked_lost)}"
     for truncation in candidate.truncations:
         removed = count(truncation.removed, "record")
         yield f"  {truncation.broker} truncates its log at offset {truncation.offset}: it removes {removed}"
@@ -87,6 +77,12 @@ def _spell_candidate(best: Candidate, candidate: Candidate) -> Iterator[str]:
         yield f"  committed or perhaps acknowledged: if it can come back, wait for {'; or for '.join(waits)}"
 
 
+def _shown(those: Sequence[int]) -> str:
+    """The first of these offsets, and the number of the others."""
+    more = len(those) - MOST_PIECES
+    return f"offsets {', '.join(map(str, those[:MOST_PIECES]))}{f' and {more} more' if more > 0 else ''}"
+
+
 def _range(piece: Piece) -> str:
     return f"{offsets(piece.first, piece.last)} of epoch {piece.epoch}"
 
@@ -97,11 +93,13 @@ def kafka_elects(ranking: Ranking) -> Iterator[str]:
     members = ranking.membership
     group = members.isr or members.elr
     if group:
-        ordered = [broker for broker in members.replicas if broker in group] or group
         what = "ISR" if members.isr else "ELR (the ISR is empty)" if members.is_exact else "ELR, if the ISR is empty"
-        first = "the first" if members.replicas else "a"
-        who = f"{group[0]}, once it is live" if len(group) == 1 else f"{first} live one of {', '.join(ordered)}"
-        yield f"{who}, in a clean election from the {what}"
+        yield f"{_first_live(members, group)}, in a clean election from the {what}"
+        if members.isr and members.elr:
+            yield (
+                f"once the controller has fenced {names(members.isr)}, and so moved the whole ISR to the ELR:"
+                f" {_first_live(members, members.complete)}, in a clean election from the ELR"
+            )
         if members.elr or members.last_known_elr:
             yield "none of them that stopped uncleanly: such a broker leaves ISR and ELR when it registers again"
     if len(members.last_known_elr) > 1:
@@ -119,12 +117,23 @@ def kafka_elects(ranking: Ranking) -> Iterator[str]:
         yield f"{otherwise}if settings or an administrator allow an unclean election, the first live one of {costs}"
 
 
+def _first_live(members: Membership, group: Sequence[str]) -> str:
+    """Whom Kafka elects of a group of brokers."""
+    ordered = [broker for broker in members.replicas if broker in group] if members.replicas else group
+    if not ordered:
+        return f"nobody, for {names(group)} {'is no replica' if len(group) == 1 else 'are no replicas'}"
+    first = "the first" if members.replicas else "a"
+    return f"{ordered[0]}, once it is live" if len(ordered) == 1 else f"{first} live one of {', '.join(ordered)}"
+
+
 def _cost(ranking: Ranking, broker: str) -> str:
     """What the election of a broker loses, in a few words."""
     for candidate in ranking.candidates:
         if candidate.broker == broker:
             lost = sum(piece.count for piece in candidate.losses)
             return f"loses {count(lost, 'record')}" if lost else "loses nothing"
+    if broker in ranking.left_out:
+        return "its copy has another topic id: its loss is not known"
     return "no folder: its loss is not known"
 
 
@@ -133,13 +142,27 @@ def advice(ranking: Ranking) -> Iterator[str]:
     candidates, membership = ranking.candidates, ranking.membership
     present = [candidate.broker for candidate in candidates]
     is_clean = False
+    if ranking.left_out and membership.topic_id is None:
+        has = "has" if len(ranking.left_out) == 1 else "have"
+        ranked = candidates[0].log
+        yield (
+            f"first find out which topic id is the right one (kafka-topics.sh --describe prints it): {ranked.broker}"
+            f" has {ranked.copy.topic_id}, {names(ranking.left_out)} {has} another. --metadata tells it, too"
+        )
     for candidate in candidates:
         if candidate.broker in membership.complete:
             group, lost = _group(ranking, candidate.broker), candidate.lost(Standing.COMMITTED)
-            if lost:
+            if membership.is_no_replica(candidate.broker):
+                # Kafka: LogManager.isStrayReplica
                 yield (
-                    f"{candidate.broker} was in the {group}, yet lacks {count(lost, 'committed record')}: did its disk"
-                    " lose them? Kafka may elect it when it starts: keep it down until another broker leads"
+                    f"{candidate.broker} was in the {group}, but is no replica: Kafka does not elect it, and puts its"
+                    " copy aside as a stray one when it starts. Save its folder before"
+                )
+            elif lost:
+                lacks = "lacks" if candidate.log.is_whole else "may lack"
+                yield (
+                    f"{candidate.broker} was in the {group}, yet {lacks} {count(lost, 'committed record')}: did its"
+                    " disk lose them? Kafka may elect it when it starts: keep it down until another broker leads"
                 )
             elif candidate.was_longer is not None:
                 yield (
@@ -149,18 +172,24 @@ def advice(ranking: Ranking) -> Iterator[str]:
                 )
             else:
                 is_clean = True
-                unless = ", unless its disk lost what others have" if candidate.losses else ""
+                unless = " that a copy has" if ranking.listed_nowhere else ""
+                unless += ", unless its disk lost what others have" if candidate.losses else ""
                 yield (
-                    f"start {candidate.broker}: it was in the {group}, so Kafka elects it and loses nothing"
-                    f" committed{unless}"
+                    f"start {candidate.broker}: it was in the {group}, so Kafka elects it"
+                    f"{_if_the_isr_is_empty(membership, candidate.broker)} and loses nothing committed{unless}"
                 )
     for broker in membership.complete:
-        if broker not in present:
+        if broker in ranking.left_out:
+            yield (
+                f"look for the right folder of {broker}: it was in the {_group(ranking, broker)}, but its copy has"
+                " another topic id"
+            )
+        elif broker not in present and not membership.is_no_replica(broker):
             yield (
                 f"wait for {broker}, if it can come back: it was in the {_group(ranking, broker)}, so it has every"
                 " committed record unless its disk lost some"
             )
-    best = candidates[0]
+    best, *others = [each for each in candidates if not membership.is_no_replica(each.broker)] or candidates
     ends = max(candidate.log.end for candidate in candidates)
     owner = max(candidates, key=lambda candidate: candidate.log.copy.high_watermark or 0)
     committed = owner.log.copy.high_watermark or 0
@@ -169,14 +198,20 @@ def advice(ranking: Ranking) -> Iterator[str]:
             f"no copy has {offsets(ends, committed - 1)}, which were committed (high watermark {committed} of"
             f" {owner.broker}): only a replica without a folder here can have them"
         )
+    nowhere = ranking.listed_nowhere
+    if nowhere:
+        yield (
+            f"no copy has {count(len(nowhere), 'listed record')} ({_shown(nowhere)}): only a replica without a folder"
+            " here can have them"
+        )
     if not is_clean:
-        equal = [each.broker for each in candidates[1:] if not each.fewer and not each.more]
+        equal = [each.broker for each in others if best is candidates[0] and not each.fewer and not each.more]
         same = f" (or {names(equal)}: the same log)" if equal else ""
         yield (
             f"if nobody else can come back, elect {best.broker}{same}. An unclean election takes the first live replica"
             f" of the assignment: keep the other replicas down until {best.broker} leads"
         )
-    for other in candidates[1:]:
+    for other in others:
         lost, least = other.lost(Standing.COMMITTED), best.lost(Standing.COMMITTED)
         if lost < least:
             yield (
@@ -186,6 +221,15 @@ def advice(ranking: Ranking) -> Iterator[str]:
         listed, fewest = len(other.acked_lost or ()), len(best.acked_lost or ())
         if listed < fewest:
             yield f"{other.broker} loses fewer of the listed records ({listed:,} instead of {fewest:,})"
+
+
+def _if_the_isr_is_empty(members: Membership, broker: str) -> str:
+    """The condition on which Kafka elects a member of the ELR; empty if it is met, or for a member of the ISR. If the
+    controller fences the last member of the ISR, the ISR becomes empty. Kafka: PartitionChangeBuilder.isValidNewLeader,
+    maybePopulateTargetElr; ReplicationControlManager.handleBrokerFenced."""
+    if broker in members.isr or (members.is_exact and not members.isr):
+        return ""
+    return f", once the controller has fenced {names(members.isr)}," if members.isr else ", if the ISR is empty,"
 
 
 def _group(ranking: Ranking, broker: str) -> str:
@@ -199,7 +243,10 @@ def not_known(ranking: Ranking) -> Iterator[str]:
     if not membership.replicas:
         yield "whether the partition has other replicas, and what they have; --replicas names them"
     absent = [broker for broker in dict.fromkeys((*membership.replicas, *membership.complete)) if broker not in present]
-    for broker in absent:
+    for broker in dict.fromkeys((*absent, *ranking.left_out)):
+        if broker in ranking.left_out:
+            yield f"what {broker} has: its copy has another topic id, and is left out"
+            continue
         yield f"what {broker} has: its folder was not given"
     if not membership.complete and not membership.is_exact:
         yield "which brokers were in the ISR or ELR, and so have every committed record; --isr and --elr name them"

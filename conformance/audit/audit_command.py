@@ -17,7 +17,7 @@ from isrcheck.conformance.audit.acknowledged import Acked, acked_in
 from isrcheck.conformance.audit.candidates import Membership
 from isrcheck.conformance.audit.copies import PARTITION, Found, copies_in
 from isrcheck.conformance.audit.findings import EXIT_CODES, Grade
-from isrcheck.conformance.audit.members import members_in
+from isrcheck.conformance.audit.members import BrokerNames, members_in
 from isrcheck.conformance.audit.report import (
     PartitionReport,
     audit_partition,
@@ -99,11 +99,12 @@ OPTIONS = (
 def run(arguments: argparse.Namespace) -> int:
     """Audit all partitions, even if some files cannot be read; print the report, and return the exit code."""
     folders = copies_in(arguments.folders, arguments.partition)
-    replicas = _brokers("--replicas", arguments.replicas, folders, None)
+    names = BrokerNames(folders)
+    replicas = _brokers("--replicas", arguments.replicas, folders, names, None)
     others = {broker for those in replicas.values() for broker in those}
-    isr = _brokers("--isr", arguments.isr, folders, others)
-    elr = _brokers("--elr", arguments.elr, folders, others)
-    last_known = _brokers("--last-known-elr", arguments.last_known_elr, folders, others)
+    isr = _brokers("--isr", arguments.isr, folders, names, others)
+    elr = _brokers("--elr", arguments.elr, folders, names, others, has_others=True)
+    last_known = _brokers("--last-known-elr", arguments.last_known_elr, folders, names, others)
     given = {"--replicas": replicas, "--elr": elr, "--last-known-elr": last_known, "--metadata": arguments.metadata}
     for option in (option for option, values in given.items() if values and not arguments.candidates):
         raise UsageError(f"{option} is read only with --candidates; add --candidates")
@@ -172,17 +173,26 @@ class _Progress:
 
 
 def _brokers(
-    option: str, texts: Sequence[str], folders: Found, others: Set[str] | None
+    option: str,
+    texts: Sequence[str],
+    folders: Found,
+    names: BrokerNames,
+    others: Set[str] | None,
+    *,
+    has_others: bool = False,
 ) -> Mapping[str | None, tuple[str, ...]]:
-    """Return the brokers of each partition, as the values `texts` of an option list them; the key None is for all
-    partitions that no value names. Raises UsageError if a broker neither has a folder nor is in `others`; if `others`
-    is None, every name is allowed."""
+    """Return the brokers of each partition, as the values `texts` of an option list them, by their folders or ids; the
+    key None is for all partitions that no value names. Raises UsageError if a broker neither has a folder nor is in
+    `others`; if `others` is None, every name is allowed, and with `has_others` every id: a broker that a reassignment
+    has removed may stay in the ELR."""
     listed: dict[str | None, tuple[str, ...]] = {}
     for text in texts:
         partition, brokers = _for_partition(text, folders)
-        listed[partition] = tuple(dict.fromkeys(brokers.split(",")))
-        for broker in sorted(listed[partition]):
-            if not broker or (others is not None and broker not in {*folders.brokers, *others}):
+        found = [names.folder_of(f"{option} {text}", broker) for broker in brokers.split(",")]
+        listed[partition] = tuple(dict.fromkeys((*listed.get(partition, ()), *found)))
+        for broker in sorted(found):
+            is_allowed = others is None or broker in {*folders.brokers, *others} or (has_others and broker.isdecimal())
+            if not broker or not is_allowed:
                 known = ", ".join((*folders.brokers, *sorted((others or set()) - {*folders.brokers})))
                 raise UsageError(f"{option} {text}: {broker!r} is no broker; the brokers are: {known}")
     return listed

@@ -18,7 +18,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
+from enum import Enum, StrEnum
 from itertools import pairwise
 
 from isrcheck.conformance.audit.acknowledged import Whereabouts
@@ -38,13 +38,30 @@ class Standing(StrEnum):
     """What is known about the commitment of records, worst loss first."""
 
     COMMITTED = "committed"
-    """The records are below the high watermark of a broker that holds them."""
+    """The records are below the high watermark of a broker that holds them, or were acknowledged with acks=all."""
     PERHAPS = "perhaps acknowledged"
     """Nothing tells whether they were committed: the high watermark on disk lags."""
     REPLACED = "replaced"
     """A later leader began without them: if its election was clean, they were never committed."""
     UNCOMMITTED = "not committed"
     """A member of the ISR or ELR lacks them, and such a broker has every committed record."""
+
+
+class Evidence(Enum):
+    """What tells the standing of records: the standing, and the reason in words."""
+
+    HIGH_WATERMARK = Standing.COMMITTED, "below the high watermark of a broker that has them"
+    LIST = Standing.COMMITTED, "the list of acknowledged records has them, or a later record of the same log"
+    NONE = Standing.PERHAPS, "no broker that has them has a high watermark above them on its disk"
+    LATER_LEADER = (
+        Standing.REPLACED,
+        "a later leader began without them: acknowledged only if its election was unclean",
+    )
+    LEADER_WITH_A_LOSS = (
+        Standing.REPLACED,
+        "a later leader began without them. It lacked committed records, too, so these may have been acknowledged",
+    )
+    MEMBER_LACKS_THEM = Standing.UNCOMMITTED, "a broker of the ISR or ELR lacks them"
 
 
 @dataclass(frozen=True)
@@ -61,6 +78,13 @@ class Membership:
     """What Kafka keeps in LastKnownElr: the last leader, while the partition has none (KIP-966)."""
     is_exact: bool = False
     """Whether all of it is from the metadata log: an empty tuple then says that there is no such broker."""
+
+    topic_id: str | None = None
+    """The topic id, if the metadata log tells it."""
+
+    def is_no_replica(self, broker: str) -> bool:
+        """Whether a broker is known to be no replica: a reassignment has removed it, and it may still be in the ELR."""
+        return bool(self.replicas) and broker not in self.replicas
 
     @property
     def complete(self) -> tuple[str, ...]:
@@ -80,8 +104,13 @@ class Piece:
     """The last offset."""
     holders: tuple[str, ...]
     """The brokers that have the records."""
-    standing: Standing
-    """Whether the records are committed, as far as that is known."""
+    evidence: Evidence
+    """What tells whether the records are committed."""
+
+    @property
+    def standing(self) -> Standing:
+        """Whether the records are committed, as far as that is known."""
+        return self.evidence.value[0]
 
     @property
     def count(self) -> int:
@@ -148,6 +177,10 @@ class Ranking:
     """What is known of replicas, ISR, ELR and last known leader."""
     has_list: bool
     """Whether a list of acknowledged records was given."""
+    listed_nowhere: tuple[int, ...] = ()
+    """The offsets of the listed records that no copy has, and no copy has deleted."""
+    left_out: tuple[str, ...] = ()
+    """The brokers whose copies have another topic id than the copies that are ranked."""
 
 
 def reached_once(log: CopyLog) -> int:
@@ -156,10 +189,16 @@ def reached_once(log: CopyLog) -> int:
     return max(log.copy.high_watermark or 0, log.copy.recovery_point or 0)
 
 
-def rank(logs: Sequence[CopyLog], membership: Membership, acked: Sequence[Whereabouts] | None = None) -> Ranking:
-    """Rank the copies with these logs, which were read. `acked` says where the acknowledged records are."""
+def rank(
+    logs: Sequence[CopyLog],
+    membership: Membership,
+    acked: Sequence[Whereabouts] | None = None,
+    left_out: Sequence[str] = (),
+) -> Ranking:
+    """Rank the copies with these logs, which were read. `acked` says where the acknowledged records are; the copies of
+    the brokers `left_out` are of another topic of the same name."""
     ranked = sorted(logs, key=lambda log: (-_last_epoch(log), -log.end, log.broker not in membership.complete))
-    pieces = _pieces(logs, membership)
+    pieces = _pieces(logs, membership, acked or ())
     best = ranked[0]
     lacked_by_the_best = [piece for piece in pieces if best.broker not in piece.holders and piece.last >= best.start]
     candidates = []
@@ -178,7 +217,10 @@ def rank(logs: Sequence[CopyLog], membership: Membership, acked: Sequence[Wherea
                 acked_unknown=sum(log.broker in where.unknown for where in acked or ()),
             )
         )
-    return Ranking(tuple(candidates), membership, acked is not None)
+    nowhere = tuple(
+        where.record.offset for where in acked or () if not (where.holders or where.deleted or where.unknown)
+    )
+    return Ranking(tuple(candidates), membership, acked is not None, nowhere, tuple(left_out))
 
 
 def _last_epoch(log: CopyLog) -> int:
@@ -194,13 +236,16 @@ def _acked_lost(log: CopyLog, acked: Iterable[Whereabouts]) -> Iterable[int]:
 # ------------------------------------------------------------------------------------------------------ which records
 
 
-def _pieces(logs: Sequence[CopyLog], membership: Membership) -> list[Piece]:
+def _pieces(logs: Sequence[CopyLog], membership: Membership, acked: Sequence[Whereabouts]) -> list[Piece]:
     """All records of the copies, in the order of their offsets and epochs. The pieces are cut wherever the holders or
-    the standing may change: at the limits of epochs and logs, and at the high watermarks."""
+    the standing may change: at the limits of epochs and logs, at the high watermarks, and after the last acknowledged
+    record of each log."""
     spans = {log.broker: _spans(log) for log in logs}
     cuts = {limit for those in spans.values() for span in those for limit in (span.first, span.last + 1)}
     cuts |= {start for log in logs for _, start in leader_epochs(log)}
     cuts |= {limit for log in logs for limit in (log.start, log.end, log.copy.high_watermark or 0)}
+    acknowledged = _acknowledged(acked)
+    cuts |= set(acknowledged.values())
     places = sorted(cuts)
     holders: dict[tuple[int, int, int], list[str]] = {}
     for broker, those in spans.items():
@@ -209,18 +254,34 @@ def _pieces(logs: Sequence[CopyLog], membership: Membership) -> list[Piece]:
             for first, after in pairwise(inside):
                 holders.setdefault((first, span.epoch, after - 1), []).append(broker)
     high_watermarks = {log.broker: log.copy.high_watermark or 0 for log in logs}
-    pieces = [
-        Piece(epoch, first, last, tuple(brokers), Standing.COMMITTED if is_committed else Standing.PERHAPS)
-        for (first, epoch, last), brokers in sorted(holders.items())
-        for is_committed in [any(first < high_watermarks[broker] for broker in brokers)]
-    ]
+    pieces = []
+    for (first, epoch, last), brokers in sorted(holders.items()):
+        evidence = Evidence.NONE
+        if any(first < high_watermarks[broker] for broker in brokers):
+            evidence = Evidence.HIGH_WATERMARK
+        elif any(first < acknowledged.get(broker, 0) for broker in brokers):
+            evidence = Evidence.LIST
+        pieces.append(Piece(epoch, first, last, tuple(brokers), evidence))
     committed = [piece for piece in pieces if piece.standing is Standing.COMMITTED]
-    complete = [log for log in logs if log.broker in membership.complete and _has(log, committed)]
-    standings = _Standings(logs, complete)
+    faulty = {broker for where in acked for broker in where.lack}
+    complete = [log for log in logs if log.broker in {*membership.complete} - faulty and _has(log, committed)]
+    standings = _Standings(logs, complete, committed)
     return [
-        piece if piece.standing is Standing.COMMITTED else replace(piece, standing=standings.of(piece))
+        piece if piece.standing is Standing.COMMITTED else replace(piece, evidence=standings.of(piece))
         for piece in pieces
     ]
+
+
+def _acknowledged(acked: Iterable[Whereabouts]) -> dict[str, int]:
+    """For each broker, the offset below which the list proves the records of its log to be committed: a leader answers
+    with acks=all once its high watermark is above the record. A record that copies hold in different epochs proves
+    nothing, because only one of these is the acknowledged one. Kafka: Partition.checkEnoughReplicasReachOffset."""
+    ends: dict[str, int] = {}
+    for where in acked:
+        if where.epoch is not None:
+            for broker in where.holders:
+                ends[broker] = max(ends.get(broker, 0), where.record.offset + 1)
+    return ends
 
 
 def _has(log: CopyLog, pieces: Iterable[Piece]) -> bool:
@@ -241,10 +302,10 @@ def _spans(log: CopyLog) -> list[EpochRun]:
 
 
 class _Standings:
-    """Decides what is known of records that are above the high watermarks of all their holders. `complete`: the logs
-    that have every committed record."""
+    """Decides what is known of records that nothing proves to be committed. `complete`: the logs that have every
+    committed record. `committed`: the records that are committed."""
 
-    def __init__(self, logs: Sequence[CopyLog], complete: Sequence[CopyLog]) -> None:
+    def __init__(self, logs: Sequence[CopyLog], complete: Sequence[CopyLog], committed: Sequence[Piece]) -> None:
         self._complete = complete
         leaders = sorted({entry for log in logs for entry in leader_epochs(log)})
         self._epochs = [epoch for epoch, _ in leaders]
@@ -252,15 +313,21 @@ class _Standings:
         """For each leader, the least start offset of this leader and the later ones."""
         for place in range(len(leaders) - 2, -1, -1):
             self._least_starts[place] = min(self._least_starts[place : place + 2])
+        self._epochs_with_a_loss = {piece.epoch for piece in committed if self._is_replaced(piece)}
+        """The epochs of which a later leader lacked committed records."""
 
-    def of(self, piece: Piece) -> Standing:
-        """The standing of a piece of such records."""
-        later = bisect_left(self._epochs, piece.epoch + 1)
-        if later < len(self._epochs) and self._least_starts[later] <= piece.first:
-            return Standing.REPLACED
+    def of(self, piece: Piece) -> Evidence:
+        """What tells the standing of a piece of such records."""
+        if self._is_replaced(piece):
+            has_loss = piece.epoch in self._epochs_with_a_loss
+            return Evidence.LEADER_WITH_A_LOSS if has_loss else Evidence.LATER_LEADER
         if any(log.broker not in piece.holders and log.start <= piece.first for log in self._complete):
-            return Standing.UNCOMMITTED
-        return Standing.PERHAPS
+            return Evidence.MEMBER_LACKS_THEM
+        return Evidence.NONE
+
+    def _is_replaced(self, piece: Piece) -> bool:
+        later = bisect_left(self._epochs, piece.epoch + 1)
+        return later < len(self._epochs) and self._least_starts[later] <= piece.first
 
 
 def _joined(pieces: Iterable[Piece]) -> tuple[Piece, ...]:
@@ -268,11 +335,11 @@ def _joined(pieces: Iterable[Piece]) -> tuple[Piece, ...]:
     joined: list[Piece] = []
     for piece in sorted(pieces, key=lambda piece: (piece.epoch, piece.first)):
         before = joined[-1] if joined else piece
-        if (before.last + 1, before.epoch, before.holders, before.standing) == (
+        if (before.last + 1, before.epoch, before.holders, before.evidence) == (
             piece.first,
             piece.epoch,
             piece.holders,
-            piece.standing,
+            piece.evidence,
         ):
             joined[-1] = replace(before, last=piece.last)
         else:

@@ -219,11 +219,13 @@ def shown(value: bytes | None) -> str:
 
 
 class CommittedCheck:
-    """Decides which differences between copies are errors. `isr`: the brokers in the ISR; None if not known."""
+    """Decides which differences between copies are errors. `isr`: the brokers in the ISR; None if not known. `elr`: the
+    brokers in the ELR, as far as they are known."""
 
-    def __init__(self, logs: Sequence[CopyLog], isr: Set[str] | None) -> None:
+    def __init__(self, logs: Sequence[CopyLog], isr: Set[str] | None, elr: Set[str]) -> None:
         self.logs = logs
         self.isr = isr
+        self.elr = elr
         self._high_watermarks = {log.broker: log.copy.high_watermark or 0 for log in logs}
         self._highest = max(self._high_watermarks.values())
         self._cleaned = {log.broker: log.copy.cleaned for log in logs}
@@ -279,7 +281,7 @@ class CommittedCheck:
             statement = (
                 f"{who} {offsets(first, last)} {epochs}, below the high watermark {high_watermark} of {owner} only"
             )
-            return lacking(self.isr, statement, earlier.brokers, first, last)
+            return lacking(self.isr, self.elr, statement, earlier.brokers, first, last)
         above = "every high watermark" if first >= self._highest else "the high watermarks of both"
         statement = (
             f"{who} {offsets(first, region.last)} {epochs}, only above {above}: this is normal, and"
@@ -353,7 +355,7 @@ class CommittedCheck:
             )
             yield Finding(Grade.BROKEN, "committed", statement, (log.broker,), log.end, most - 1)
         else:
-            yield lacking(self.isr, statement, (log.broker,), log.end, most - 1)
+            yield lacking(self.isr, self.elr, statement, (log.broker,), log.end, most - 1)
 
     def _bound(self, group: Group) -> tuple[int, str]:
         """The highest high watermark of the group's brokers, and the broker that has it."""
@@ -361,16 +363,19 @@ class CommittedCheck:
         return self._high_watermarks[owner], owner
 
 
-def lacking(isr: Set[str] | None, statement: str, brokers: tuple[str, ...], first: int, last: int) -> Finding:
-    """The finding that `brokers` lack committed records: BROKEN if one of these brokers is in `isr`, UNDECIDED if `isr`
-    is None, otherwise a note."""
+def lacking(
+    isr: Set[str] | None, elr: Set[str], statement: str, brokers: tuple[str, ...], first: int, last: int
+) -> Finding:
+    """The finding that `brokers` lack committed records: BROKEN if one of these brokers is in `isr` or `elr`, UNDECIDED
+    if `isr` is None, otherwise a note."""
+    for group, members in (("ISR", isr or set()), ("ELR", elr)):
+        inside = tuple(broker for broker in brokers if broker in members)
+        if inside:
+            why = f"a committed record is missing, for {names(inside)} {_was(inside)} in the {group}"
+            return Finding(Grade.BROKEN, "committed", f"{statement}: {why}", brokers, first, last)
     if isr is None:
         why = f"if {names(brokers)} {_was(brokers)} in the ISR at the end, this is a loss, else normal; --isr tells"
         return Finding(Grade.UNDECIDED, "committed", f"{statement}; {why}", brokers, first, last)
-    inside = tuple(broker for broker in brokers if broker in isr)
-    if inside:
-        why = f"a committed record is missing, for {names(inside)} {_was(inside)} in the ISR"
-        return Finding(Grade.BROKEN, "committed", f"{statement}: {why}", brokers, first, last)
     why = f"this is normal, for {names(brokers)} {_was(brokers)} not in the ISR"
     return Finding(Grade.NOTE, "committed", f"{statement}: {why}", brokers, first, last)
 

@@ -54,16 +54,17 @@ def audit_partition(
     """Audit a partition. `copies`: all copies of the partition; `brokers`: the names of all log folders.
 
     At most `most` bytes of each segment are read. `hear` is called with each batch that was read. With `membership`,
-    the copies are ranked as candidates for an election.
+    the copies are ranked as candidates for an election, and the members of the ELR must hold what is committed, too.
     """
     logs = [CopyLog(copy, most) for copy in copies]
     for log in logs:
         log.heard.append(hear)
-    related, findings = _of_one_topic(logs)
+    related, findings = _of_one_topic(logs, membership.topic_id if membership is not None else None)
     findings += _absent(logs, brokers)
     snapshots = [SnapshotCheck(log) for log in logs]
-    records = AckedCheck(related, acked, isr) if acked is not None else None
-    committed = CommittedCheck(related, isr)
+    elr = set(membership.elr) if membership is not None else set()
+    records = AckedCheck(related, acked, isr, elr) if acked is not None else None
+    committed = CommittedCheck(related, isr, elr)
     differences = (finding for region in compare(related) for finding in committed.judge(region))
     findings += at_most(MOST_FINDINGS, differences)
     for log in logs:
@@ -78,7 +79,8 @@ def audit_partition(
         findings += records.judge_all()
     ranking = None
     if membership is not None:
-        ranking = rank(related, membership, records.where_all() if records is not None else None)
+        left_out = [log.broker for log in logs if log not in related]
+        ranking = rank(related, membership, records.where_all() if records is not None else None, left_out)
     for log in logs:
         log.heard.clear()  # the report needs the figures of a log, not what the checks have remembered of it
     compared = sum(check.compared for check in snapshots)
@@ -86,13 +88,14 @@ def audit_partition(
     return PartitionReport(partition, tuple(logs), tuple(worst_first(findings)), compared, tally, ranking)
 
 
-def _of_one_topic(logs: Sequence[CopyLog]) -> tuple[list[CopyLog], list[Finding]]:
-    """Return the logs with the most frequent topic id, and a finding if other ids exist; all logs if no ids differ."""
+def _of_one_topic(logs: Sequence[CopyLog], right: str | None) -> tuple[list[CopyLog], list[Finding]]:
+    """Return the logs with the topic id `right`, or with the most frequent one if `right` is not known, and a finding
+    if other ids exist; all logs if no ids differ."""
     ids = sorted({log.copy.topic_id for log in logs if log.copy.topic_id is not None})
     if len(ids) < 2:
         return list(logs), []
     by_id = {topic_id: [log for log in logs if log.copy.topic_id == topic_id] for topic_id in ids}
-    most = max(ids, key=lambda topic_id: len(by_id[topic_id]))
+    most = max(ids, key=lambda topic_id: (topic_id == right, len(by_id[topic_id])))
     listed = "; ".join(f"{topic_id} on {names([log.broker for log in by_id[topic_id]])}" for topic_id in ids)
     statement = (
         f"{logs[0].copy.path}: the copies are of different topics of the same name ({listed}): only those of topic id"

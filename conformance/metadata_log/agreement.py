@@ -11,7 +11,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from isrcheck.conformance.metadata_log.history import History, Key
-from isrcheck.conformance.metadata_log.log_lines import Claim, TextLogs
+from isrcheck.conformance.metadata_log.log_lines import BEFORE, Claim, TextLogs
 from isrcheck.conformance.metadata_log.states import NAMES, Change, PartitionState
 
 
@@ -67,6 +67,8 @@ def _compare(history: History, key: Key, change: Change, claim: Claim) -> None:
         )
     if not differences:
         change.state = _filled(change.state, claim.state)
+        if change.time.startswith(BEFORE) and not claim.time.startswith(BEFORE):
+            change.time = claim.time
         change.seen_in = [*(change.seen_in or ()), claim.where]
 
 

@@ -35,6 +35,9 @@ from typing import Any
 from isrcheck.conformance.kafka_format.log_folder import FileError, opened
 from isrcheck.conformance.metadata_log.states import NO_CHANGE, PartitionState
 
+BEFORE = "before "
+"""Precedes the time of a line that tells of a state only that it was the one before."""
+
 LONGEST_LINE = 1 << 14
 """The longest line, in bytes: of a longer line, the rest is skipped."""
 
@@ -80,6 +83,8 @@ class Claim:
     """None if the line does not tell it."""
 
     time: str
+    """When the line was written; for the state before the change that the line tells: `before` and this time."""
+
     where: str
     """FILE:LINE"""
 
@@ -154,8 +159,9 @@ def _claims(found: Groups, read: Callable[[Groups], States], time: str, where: s
         return
     for state, follows in states:
         if state.partition_epoch is not None:
+            at = time if state is states[-1][0] else f"{BEFORE}{time}"
             topic, partition, topic_id = found["topic"], int(found["partition"]), found.get("topic_id")
-            yield Claim(topic, partition, topic_id, time, where, state, follows)
+            yield Claim(topic, partition, topic_id, at, where, state, follows)
 
 
 def _of_difference(found: Groups) -> States:

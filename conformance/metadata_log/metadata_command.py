@@ -12,13 +12,19 @@ from isrcheck.commands.exit_codes import DIVERGED, DONE, NOTHING, USAGE
 from isrcheck.commands.program import say
 from isrcheck.conformance.console import complain, gravest
 from isrcheck.conformance.metadata_log.agreement import add_claims
-from isrcheck.conformance.metadata_log.history import History
+from isrcheck.conformance.metadata_log.history import History, Key
 from isrcheck.conformance.metadata_log.log_lines import Claim, TextLogs, claims_in
 from isrcheck.conformance.metadata_log.observations import write, write_new
 from isrcheck.conformance.metadata_log.page import page_of
 from isrcheck.conformance.metadata_log.reading import Files, files_in, history_of
 from isrcheck.conformance.metadata_log.report import closing, object_of, spell_history
 from isrcheck.models.messages import UsageError, escaped, nearest
+
+FOLLOW = (
+    "before `conform follow`, add a line of kind fault where a broker stopped, froze or started, or an operator asked"
+    " for an election: the metadata log does not tell these"
+)
+"""What to do with the observations."""
 
 OPTIONS = (
     Option(
@@ -29,7 +35,11 @@ OPTIONS = (
         destination="paths",
     ),
     Option("--topic TOPIC", "only the partitions of this topic (repeatable)", is_repeated=True),
-    Option("--partition TOPIC-N", "only this partition (repeatable)", is_repeated=True),
+    Option(
+        "--partition TOPIC-N[@ID]",
+        "only this partition; ID is the topic id, if several topics had the name one after the other (repeatable)",
+        is_repeated=True,
+    ),
     Option(
         "-o --out FILE.ndjson",
         "write the states of one partition as observations for `conform follow`; a new file",
@@ -48,6 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
     history, texts = history_of(files, is_wanted, unreadable.append), TextLogs()
     history.close()
     add_claims(history, _claims(files, texts, is_wanted, unreadable.append), texts)
+    history.changes = {key: changes for key, changes in history.changes.items() if _is_named(key, history, arguments)}
     codes = {complain(line) for line in unreadable}
     if not files.number:
         return USAGE
@@ -63,7 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         say(*map(escaped, (*spell_history(history), *last)))
         if written is not None:
-            say(f"written: {escaped(str(arguments.out))}: {written} metadata lines")
+            say(f"written: {escaped(str(arguments.out))}: {written} metadata lines", FOLLOW)
         if arguments.page is not None:
             say(f"written: {escaped(str(arguments.page))}")
     codes |= {DIVERGED} if history.contradictions else set()
@@ -83,11 +94,26 @@ def _wanted(topics: Sequence[str], partitions: Sequence[str]) -> Callable[[str, 
     """Which partitions are asked for: with neither option, all. Raises UsageError."""
     named = set()
     for text in partitions:
-        match = re.fullmatch(r"(.+)-([0-9]{1,9})", text, re.ASCII)
-        if not match:
-            raise UsageError(f"--partition {text}: not a partition; write it as TOPIC-N")
-        named.add((match[1], int(match[2])))
+        topic, partition, _ = _parted(text)
+        named.add((topic, partition))
     return lambda topic, partition: not (topics or named) or topic in topics or (topic, partition) in named
+
+
+def _parted(text: str) -> tuple[str, int, str | None]:
+    """The topic, the number and the topic id in a value of --partition. Raises UsageError."""
+    match = re.fullmatch(r"([^@]+)-([0-9]{1,9})(?:@([A-Za-z0-9_-]+))?", text, re.ASCII)
+    if not match:
+        raise UsageError(
+            f"--partition {text}: not a partition; write it as TOPIC-N, or as TOPIC-N@ID with its topic id"
+        )
+    return match[1], int(match[2]), match[3]
+
+
+def _is_named(key: Key, history: History, arguments: argparse.Namespace) -> bool:
+    """Whether a partition whose name is asked for is asked for with its topic id, or without any."""
+    topic = history.name_of(key[0])
+    ids = {told for name, partition, told in map(_parted, arguments.partition) if (name, partition) == (topic, key[1])}
+    return topic in arguments.topic or not ids or bool({None, key[0]} & ids)
 
 
 def _check_names(arguments: argparse.Namespace, history: History) -> None:
@@ -98,7 +124,12 @@ def _check_names(arguments: argparse.Namespace, history: History) -> None:
         if topic not in {name for name, _ in found}:
             raise UsageError(f"--topic {topic}: no file has a state of this topic; {nearest(topic, names)}")
     for text in arguments.partition:
-        topic, _, number = text.rpartition("-")
-        if (topic, int(number)) not in found:
+        topic, number, topic_id = _parted(text)
+        if topic_id is not None and (topic_id, number) not in history.changes:
+            ids = [told for told, name in history.topics.items() if name == topic]
+            raise UsageError(
+                f"--partition {text}: no file has a state of this topic id; {nearest(topic_id, ids or ['none'])}"
+            )
+        if (topic, number) not in found:
             cure = "choose another partition of the topic" if topic in names else nearest(topic, names)
             raise UsageError(f"--partition {text}: no file has a state of this partition; {cure}")

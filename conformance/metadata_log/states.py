@@ -42,6 +42,11 @@ class PartitionState:
     is_recovering: bool | None = None
     """The leader was elected uncleanly, and has not yet said that it has recovered."""
 
+    @property
+    def is_reassigned(self) -> bool:
+        """Whether a reassignment is going on."""
+        return bool(self.adding or self.removing)
+
     def differences(self, other: PartitionState) -> Iterator[tuple[str, str, str]]:
         """The fields that are known in both states and differ: name, value here, value there. The order of brokers
         counts only for replicas, because a leader knows its ISR as a set."""

@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from isrcheck.checker.cluster.contents import Contents
-from isrcheck.checker.cluster.formats.environment import release_of_confluent
+from isrcheck.checker.cluster.formats.environment import add_release
 from isrcheck.checker.cluster.formats.format import Format, Part
 from isrcheck.checker.cluster.formats.metadata import remarks_on_voters
 from isrcheck.checker.cluster.formats.tree import Tree
-from isrcheck.checker.cluster.formats.values import known, setting, settings_of, unknown
-from isrcheck.checker.cluster.property_files import Property, Section, printable
+from isrcheck.checker.cluster.formats.values import settings_from, settings_of, unknown
+from isrcheck.checker.cluster.property_files import Property, Section
 from isrcheck.checker.cluster.racks import merged
-from isrcheck.checker.cluster.releases import Role, roles_that_know
+from isrcheck.checker.cluster.releases import Role, release_of_confluent, roles_that_know
 from isrcheck.checker.cluster.settings import affects_the_answer
 from isrcheck.checker.cluster.versions import Evidence, Mode
 
@@ -42,7 +42,7 @@ def _mappings(tree: Tree) -> Iterator[tuple[tuple[str, ...], Tree]]:
 
 
 def _key(variable: str) -> str:
-    """Return the key of a broker that a variable sets, such as kafka_min_insync_replicas; empty if it sets none."""
+    """Return the key of brokers that a variable sets (kafka_min_insync_replicas: min.insync.replicas), or nothing."""
     key = variable.removeprefix(_PREFIX).replace("_", ".") if variable.startswith(_PREFIX) else ""
     return key if Role.BROKER in roles_that_know(key) else ""
 
@@ -78,14 +78,14 @@ def _read(part: Part, contents: Contents) -> None:
             settings = settings_of(entries)
             if names[-2:-1] == ("hosts",):
                 _read_rack(mapping, entries, contents)
-                # What a host has of its own is an exception: the other settings are those of its group.
+                # The settings of a host complete those of its group; those that do not count are left out.
                 settings = [line for line in settings if affects_the_answer(line.key)]
             elif role == "controller":
                 settings.append(Property("process.roles", role, entries.path, entries.line))
             if settings:
                 contents.sections.append(Section(Role.BROKER, f"{member} ({role})", tuple(settings)))
         variables = ((key, value) for name, value in mapping.entries.items() if (key := _key(name)))
-        if settings_of_variables := known(setting(key, value) for key, value in variables):
+        if settings_of_variables := settings_from(variables):
             contents.sections.append(Section(Role.BROKER, member, tuple(settings_of_variables)))
         for name in _VERSIONS:
             if (version := mapping.at(name)).text is not None:
@@ -113,13 +113,7 @@ def _read_mode(names: Sequence[str], mapping: Tree, contents: Contents) -> None:
 def _read_version(name: str, version: Tree, contents: Contents) -> None:
     text = "" if unknown(version) else version.text or ""
     release = text if name == "kafka_version" else release_of_confluent(text)
-    if release:
-        contents.releases.append((release, version.place))
-    else:
-        contents.remarks.append(
-            f"{version.place}: {name}={printable(version.text or '')} names no release of Kafka that isrcheck knows;"
-            " give --kafka-version"
-        )
+    add_release(release, f"{name}={version.text}", version.place, contents)
 
 
-ANSIBLE = (Format("variables of Ansible for Kafka's brokers", _is_ansible, _read),)
+ANSIBLE = Format("variables of Ansible for Kafka's brokers", _is_ansible, _read)

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from isrcheck.checker.cluster.contents import Contents
 from isrcheck.checker.cluster.formats.environment import release_of_image, variables_of
-from isrcheck.checker.cluster.formats.format import Format, Part
-from isrcheck.checker.cluster.formats.values import known, number, setting, settings_of
+from isrcheck.checker.cluster.formats.format import Part, resources
+from isrcheck.checker.cluster.formats.values import number, settings_from, settings_of
 from isrcheck.checker.cluster.property_files import Property, Section
 from isrcheck.checker.cluster.releases import Role
 
@@ -16,17 +16,14 @@ _GROUP = "platform.confluent.io/"
 _ROLES = {"Kafka": "broker", "KRaftController": "controller"}
 
 
-def _kind(part: Part) -> str:
-    return part.tree.text_at("kind") if part.tree.text_at("apiVersion").startswith(_GROUP) else ""
-
-
 def _read_node(part: Part, contents: Contents) -> None:
-    kind, name, spec = _kind(part), part.tree.text_at("metadata", "name"), part.tree.at("spec")
-    overrides = variables_of(spec.at("configOverrides", "server"))
-    settings = known(setting(key, value) for key, value in overrides.items())
+    kind, name, spec = part.tree.text_at("kind"), part.tree.text_at("metadata", "name"), part.tree.at("spec")
+    if kind == "Kafka":
+        contents.add_cluster(name, part.tree.place)
+    settings = settings_from(variables_of(spec.at("configOverrides", "server")).items())
     if kind == "KRaftController" or "kRaftController" in spec.at("dependencies").entries:
         settings.append(Property("process.roles", _ROLES[kind], spec.path, spec.line))
-    settings += known([setting("zookeeper.connect", spec.at("dependencies", "zookeeper", "endpoint"))])
+    settings += settings_from([("zookeeper.connect", spec.at("dependencies", "zookeeper", "endpoint"))])
     contents.sections.append(Section(Role.BROKER, f"the {kind} resource {name}", tuple(settings)))
     release_of_image(spec.at("image", "application"), contents)
     contents.remarks.append(
@@ -37,12 +34,13 @@ def _read_node(part: Part, contents: Contents) -> None:
 
 def _read_topic(part: Part, contents: Contents) -> None:
     spec = part.tree.at("spec")
+    contents.add_cluster(spec.text_at("kafkaClusterRef", "name"), spec.at("kafkaClusterRef").place)
     name = spec.text_at("name") or part.tree.text_at("metadata", "name")
     partitions, replicas = number(spec.at("partitionCount"), "partitionCount"), number(spec.at("replicas"), "replicas")
     contents.add_topic(name, settings_of(spec.at("configs")), partitions, replicas, spec.at("replicas").place)
 
 
 CONFLUENT_OPERATOR = (
-    Format("a Kafka resource of Confluent for Kubernetes", lambda part: _kind(part) in _ROLES, _read_node),
-    Format("a KafkaTopic of Confluent for Kubernetes", lambda part: _kind(part) == "KafkaTopic", _read_topic),
+    resources("a Kafka resource of Confluent for Kubernetes", _GROUP, tuple(_ROLES), _read_node),
+    resources("a KafkaTopic of Confluent for Kubernetes", _GROUP, ("KafkaTopic",), _read_topic),
 )

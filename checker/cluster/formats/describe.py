@@ -13,24 +13,12 @@ from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 
-from isrcheck.checker.cluster.contents import (
-    ADDING,
-    NO_ELR,
-    REMOVING,
-    Contents,
-    Partition,
-)
+from isrcheck.checker.cluster.contents import ADDING, NO_ELR, REMOVING, Contents, Partition
 from isrcheck.checker.cluster.formats.format import Format, Part
 from isrcheck.checker.cluster.ignored import TO_BE_DELETED, Ignored, WhyIgnored
-from isrcheck.checker.cluster.property_files import (
-    LINE_END,
-    Layer,
-    PropertiesError,
-    Property,
-    quoted,
-)
+from isrcheck.checker.cluster.property_files import LINE_END, Layer, PropertiesError, Property, quoted
 from isrcheck.checker.cluster.racks import merged
-from isrcheck.checker.cluster.releases import FEATURES, Role, version_of_metadata
+from isrcheck.checker.cluster.releases import FEATURES, version_of_metadata
 from isrcheck.commands.declarations import MOST_DIGITS
 
 NO_LEADER = ("none", "-1")
@@ -81,14 +69,14 @@ _FIRST_WORDS = (
 
 
 class Reader:
-    """Reads a file line by line into `Contents`; a heading of kafka-configs names the owner of the settings below."""
+    """Reads a file line by line into `Contents`. A heading of kafka-configs names the owner of the settings below."""
 
     def __init__(self, path: Path, contents: Contents) -> None:
         self.path = path
         self.contents = contents
         self.line = 0
-        self.heading: tuple[Role, str, Layer] | None = None
-        self.has_heading = False
+        self.below: list[Property] | None = None
+        """The settings of the owner that the last heading names; None if the lines above have no heading."""
 
     def read(self, lines: Sequence[str]) -> None:
         """Read every line. Raises PropertiesError for an unknown line, or if the file does not describe anything."""
@@ -111,23 +99,25 @@ class Reader:
 
     def _read(self, line: str) -> bool:
         """Read a line, and return whether it describes a part of the cluster."""
-        labels = _fields(line)
+        labels, text = _fields(line), line.strip()
         if "PartitionCount" in labels:
             self._topic(labels)
         elif "Partition" in labels:
             self._partition(labels)
-        elif (
-            self._heading(line.strip())
-            or self._config(line)
-            or self._feature(line.strip())
-            or self._node(line.strip())
-            or _API_VERSIONS.fullmatch(line.strip())
-        ):
-            pass
+        elif below := _CONFIGS_BELOW.fullmatch(text):
+            self._heading(below)
+        elif configs := _CONFIGS_ON_ONE_LINE.fullmatch(text):
+            self._configs(configs)
+        elif config := _CONFIG.fullmatch(line):
+            self._config(config)
+        elif feature := _FEATURE.fullmatch(text):
+            self._feature(feature)
+        elif node := _NODE.fullmatch(text):
+            self._node(node)
         elif _NOISE.match(line):
             return False
-        else:
-            raise self._error(f"{quoted(line.strip())} is not a line of {_TOOLS}")
+        elif _API_VERSIONS.fullmatch(text) is None:
+            raise self._error(f"{quoted(text)} is not a line of {_TOOLS}")
         return True
 
     def _is_beginning(self, line: str) -> bool:
@@ -168,7 +158,7 @@ class Reader:
     # kafka-topics
 
     def _topic(self, labels: dict[str, str]) -> None:
-        self.has_heading = False
+        self.below = None
         name = self._word(labels, "Topic")
         partitions, replicas = self._number(labels, "PartitionCount", 1), self._number(labels, "ReplicationFactor", 1)
         settings = list(self._pairs(labels.get("Configs", "")))
@@ -183,7 +173,7 @@ class Reader:
             self.contents.ignored[name].append(marked)
 
     def _partition(self, labels: dict[str, str]) -> None:
-        self.has_heading = False
+        self.below = None
         topic, number = self._word(labels, "Topic"), self._number(labels, "Partition", 0)
         leader = None if labels.get("Leader") in NO_LEADER else self._number(labels, "Leader", 0)
         replicas, isr = self._brokers(labels, "Replicas"), self._brokers(labels, "Isr")
@@ -248,51 +238,41 @@ class Reader:
 
     # kafka-configs
 
-    def _heading(self, line: str) -> bool:
-        if below := _CONFIGS_BELOW.fullmatch(line):
-            self.has_heading, self.heading = True, None
-            if below["kinds"] == "brokers":
-                self.heading = Role.BROKER, "the cluster", Layer.CLUSTER
-            elif below["kind"] == "broker":
-                layer = Layer.RUNNING if below["which"] == "All configs" else Layer.BROKER
-                self.heading = Role.BROKER, f"broker {below['name']}", layer
-                self.contents.brokers[self.heading[1], layer] += []
-            elif below["kind"] == "topic":
-                self.heading = Role.TOPIC, below["name"], Layer.FILE
-                self.contents.settings_of_topic(below["name"])
-            return True
-        if config := _CONFIGS_ON_ONE_LINE.fullmatch(line):
-            self.has_heading, pairs = False, config["pairs"] or ""
-            if topic := _OF_TOPIC.fullmatch(config["whose"]):
-                self.contents.settings_of_topic(topic["name"] or topic["old"]).extend(self._pairs(pairs))
-            elif broker := _OF_BROKER.fullmatch(config["whose"]):
-                self.contents.brokers[f"broker {broker['name'] or broker['old']}", Layer.BROKER] += self._pairs(pairs)
-            elif config["whose"] == "default brokers":
-                self.contents.brokers["the cluster", Layer.CLUSTER] += self._pairs(pairs)
-            elif re.match(r"(?:default )?(?:topic|broker)s?\b", config["whose"]):
-                raise self._error(f"{quoted(config['whose'])} is no name as {_TOOLS} print it")
-            return True
-        return False
+    def _heading(self, heading: re.Match[str]) -> None:
+        """Read a heading: the settings below it are those of its owner."""
+        if heading["kinds"] == "brokers":
+            self.below = self.contents.brokers["the cluster", Layer.CLUSTER]
+        elif heading["kind"] == "broker":
+            layer = Layer.RUNNING if heading["which"] == "All configs" else Layer.BROKER
+            self.below = self.contents.brokers[f"broker {heading['name']}", layer]
+        elif heading["kind"] == "topic":
+            self.below = self.contents.settings_of_topic(heading["name"])
+        else:
+            self.below = []  # settings of users and clients do not count
 
-    def _config(self, line: str) -> bool:
-        config = _CONFIG.fullmatch(line)
-        if config is None:
-            return False
-        if not self.has_heading:
+    def _configs(self, configs: re.Match[str]) -> None:
+        """Read an owner and its settings on one line."""
+        self.below, pairs, whose = None, configs["pairs"] or "", configs["whose"]
+        if topic := _OF_TOPIC.fullmatch(whose):
+            self.contents.settings_of_topic(topic["name"] or topic["old"]).extend(self._pairs(pairs))
+        elif broker := _OF_BROKER.fullmatch(whose):
+            self.contents.brokers[f"broker {broker['name'] or broker['old']}", Layer.BROKER] += self._pairs(pairs)
+        elif whose == "default brokers":
+            self.contents.brokers["the cluster", Layer.CLUSTER] += self._pairs(pairs)
+        elif re.match(r"(?:default )?(?:topic|broker)s?\b", whose):
+            raise self._error(f"{quoted(whose)} is not a name as {_TOOLS} print it")
+
+    def _config(self, config: re.Match[str]) -> None:
+        """Read a setting below a heading."""
+        if self.below is None:
             raise self._error(f"{quoted(config['key'])} has no heading above it such as 'All configs for topic t are:'")
-        if self.heading is not None and config["value"] != "null":  # null: not set, or a secret
-            role, name, layer = self.heading
-            settings = self.contents.topics[name] if role is Role.TOPIC else self.contents.brokers[name, layer]
-            settings.append(Property(config["key"], config["value"], self.path, self.line))
-        return True
+        if config["value"] != "null":  # null: not set, or a secret
+            self.below.append(Property(config["key"], config["value"], self.path, self.line))
 
     # kafka-features
 
-    def _feature(self, line: str) -> bool:
-        """Read the level of a feature, if it matters for replication. Return whether the line is about a feature."""
-        feature = _FEATURE.fullmatch(line)
-        if feature is None:
-            return False
+    def _feature(self, feature: re.Match[str]) -> None:
+        """Read the level of a feature, if it matters for replication."""
         if feature["name"] in FEATURES:
             level = Property(feature["name"], feature["level"], self.path, self.line)
             self.contents.brokers["the cluster", Layer.CLUSTER].append(level)
@@ -301,18 +281,13 @@ class Reader:
                 self.contents.supported.append((version_of_metadata(feature["most"]), self._place))
             except ValueError as error:
                 raise self._error(f"SupportedMaxVersion: {error}") from None
-        return True
 
     # kafka-broker-api-versions
 
-    def _node(self, line: str) -> bool:
-        """Read the rack of a broker, if it has one. Return whether the line names a broker."""
-        node = _NODE.fullmatch(line)
-        if node is None:
-            return False
+    def _node(self, node: re.Match[str]) -> None:
+        """Read the rack of a broker, if it has one."""
         if node["rack"] != "null":
             self.contents.racks = merged(self.contents.racks, [(int(node["id"]), node["rack"], self._place)])
-        return True
 
     def _pairs(self, text: str) -> list[Property]:
         """Parse KEY=VALUE,KEY=VALUE. A piece without = belongs to the previous value: cleanup.policy=compact,delete."""

@@ -70,7 +70,7 @@ def read_trees(path: Path, text: str) -> Sequence[Tree]:
         cure = "correct it there"
         if _TEMPLATE.search(text):
             cure = "it seems to be a template; give what it renders (helm template, ansible-inventory --host)"
-        raise PropertiesError(f"{place}: is no YAML or JSON ({problem}); {cure}") from None
+        raise PropertiesError(f"{place}: is neither YAML nor JSON ({problem}); {cure}") from None
 
 
 class _Reading:

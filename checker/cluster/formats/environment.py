@@ -8,17 +8,18 @@ of an image names the release. Variables of Kafka Connect and Spring configure c
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from isrcheck.checker.cluster.client_files import key_of_variable, without_prefix
+from isrcheck.checker.cluster.client_files import key_of_variable
 from isrcheck.checker.cluster.contents import Contents, listed
 from isrcheck.checker.cluster.dialects import OF_CLIENTS, client_sections
 from isrcheck.checker.cluster.formats.format import Format, Part
 from isrcheck.checker.cluster.formats.tree import NO_TREE, Tree
-from isrcheck.checker.cluster.formats.values import LOST_AT_RESTART, known, setting, unknown
-from isrcheck.checker.cluster.property_files import READERS, Property, Section, printable
-from isrcheck.checker.cluster.releases import Role
+from isrcheck.checker.cluster.formats.values import LOST_AT_RESTART, settings_from, unknown
+from isrcheck.checker.cluster.property_files import PropertiesError, Section, printable, quoted
+from isrcheck.checker.cluster.releases import Role, release_of_confluent
+from isrcheck.checker.cluster.voters import VOTERS
 
 Variables = Mapping[str, Tree]
 """The variables of a container, by name."""
@@ -49,18 +50,6 @@ _IMAGE = re.compile(
     r"(?::v?(?P<tag>[\w.-]+))?(?:@.*)?"
 )
 _RELEASE = re.compile(r"\d+\.\d+(?:\.\d+)?")
-_OF_CONFLUENT = {
-    **{f"5.{minor}": f"2.{minor}" for minor in range(6)},
-    **{f"6.{minor}": f"2.{minor + 6}" for minor in range(3)},
-    **{f"7.{minor}": f"3.{minor}" for minor in range(10)},
-    **{f"8.{minor}": f"4.{minor}" for minor in range(4)},
-}
-"""The release of Kafka in each release of the Confluent Platform."""
-
-
-def release_of_confluent(version: str) -> str:
-    """Return the release of Kafka in a release of the Confluent Platform (7.6.1 has 3.6); empty if it is not known."""
-    return _OF_CONFLUENT.get(".".join(version.split(".")[:2]), "")
 
 
 def key_of(variable: str, prefix: str) -> str:
@@ -80,47 +69,35 @@ def is_broker(variables: Variables, image: str = "") -> bool:
     return bool(keys & _SHOWS_A_BROKER) or (_IMAGE.fullmatch(image) is not None and any(keys))
 
 
-def read_variables(variables: Variables, member: str, image: Tree | None, contents: Contents) -> None:
+def read_variables(variables: Variables, member: str, image: Tree, contents: Contents) -> None:
     """Read the variables of a broker's container. Raises PropertiesError for an unknown value that counts."""
-    name_of_image = (image.text or "") if image is not None else ""
-    prefix = _prefix(variables, name_of_image)
-    settings = known(setting(key, value) for name, value in variables.items() if (key := key_of(name, prefix)))
+    prefix = _prefix(variables, image.text or "")
+    settings = settings_from((key, value) for name, value in variables.items() if (key := key_of(name, prefix)))
     contents.sections.append(Section(Role.BROKER, member, tuple(settings)))
-    if image is not None:
-        release_of_image(image, contents)
+    release_of_image(image, contents)
 
 
 def release_of_image(image: Tree, contents: Contents) -> None:
     """Add the release that the tag of an image names, if it is an image of Kafka."""
-    found = _IMAGE.fullmatch(image.text or "")
-    if found is not None and found["tag"]:
-        _add_release(found["maker"], Tree(image.path, image.line, found["tag"]), contents)
-
-
-def release_of_image_tag(repository: str, tag: Tree, contents: Contents) -> None:
-    """Add the release that a tag names, if the repository is that of an image of Kafka."""
-    found = _IMAGE.fullmatch(repository)
-    if found is not None and tag.text and not unknown(tag):
-        _add_release(found["maker"], tag, contents)
-
-
-def _add_release(maker: str, tag: Tree, contents: Contents) -> None:
-    text = tag.text or ""
-    release = _RELEASE.match(
-        text.rpartition("-")[2] if maker == "wurstmeister" else text
-    )  # 2.13-2.8.1 begins with Scala
+    found = None if unknown(image) else _IMAGE.fullmatch(image.text or "")
+    if found is None:
+        return
+    maker, tag = found["maker"], found["tag"] or ""
+    release = _RELEASE.match(tag.rpartition("-")[2] if maker == "wurstmeister" else tag)  # 2.13-2.8.1: Scala, Kafka
     if release is None:
         return
-    version = release.group()
-    if maker == "confluentinc":
-        version = release_of_confluent(version)
-        if not version:
-            contents.remarks.append(
-                f"{tag.place}: the release of Kafka in the Confluent Platform {printable(release.group())} is not known"
-                " to isrcheck; give --kafka-version"
-            )
-            return
-    contents.releases.append((version, tag.place))
+    version = release_of_confluent(release.group()) if maker == "confluentinc" else release.group()
+    add_release(version, f"the tag {tag}", image.place, contents)
+
+
+def add_release(release: str, named_by: str, place: str, contents: Contents) -> None:
+    """Add a release; if it is empty, add a remark that `named_by`, a text of the file, names no known release."""
+    if release:
+        contents.releases.append((release, place))
+    else:
+        contents.remarks.append(
+            f"{place}: {printable(named_by)} names no release of Kafka that isrcheck knows; give --kafka-version"
+        )
 
 
 # --- Containers: of Compose files, docker inspect, and workloads of Kubernetes ---
@@ -178,15 +155,19 @@ def _has_brokers_or_clients(part: Part) -> bool:
 
 
 def _read_containers(part: Part, contents: Contents) -> None:
-    left_out = []
+    left_out: list[str] = []
+    first = len(contents.sections)
     for one in _containers(part.tree):
+        of_client = ((name, value) for name, value in one.variables.items() if name.startswith(OF_CLIENTS))
         if is_broker(one.variables, one.image.text or ""):
             read_variables(one.variables, one.member, one.image, contents)
             contents.remarks += _not_known(one)
-        elif own := _settings_of_client(one.variables):
+            contents.ephemeral |= dict.fromkeys((volume.place for volume in _emptied(one)), frozenset[int]())
+        elif own := settings_from(of_client):
             contents.sections += client_sections(None, one.member, [own])
         elif any(name.startswith(_PREFIX) for name in one.variables):
             left_out.append(one.member)
+    _refuse_several_clusters(contents.sections[first:])
     if left_out:
         contents.remarks.append(
             f"{part.path}: containers that seem to be clients of Kafka are not read ({listed(left_out)}); give"
@@ -194,10 +175,15 @@ def _read_containers(part: Part, contents: Contents) -> None:
         )
 
 
-def _settings_of_client(variables: Variables) -> list[Property]:
-    """Return the variables of Kafka Connect or of a Spring application. Raises PropertiesError for an unknown value."""
-    own = ((name, value) for name, value in variables.items() if name.startswith(OF_CLIENTS))
-    return known(setting(name, value, counts=without_prefix(key_of_variable(name)) in READERS) for name, value in own)
+def _refuse_several_clusters(sections: Sequence[Section]) -> None:
+    """Raise PropertiesError if the brokers of a file name different voters, and so belong to different clusters."""
+    voters = [line for section in sections for line in section.properties if line.key == VOTERS]
+    for line in voters:
+        if line.value.strip() != voters[0].value.strip():
+            raise PropertiesError(
+                f"{line.place}: {VOTERS} is {quoted(line.value)}, but {quoted(voters[0].value)} in {voters[0].place};"
+                " give each cluster in a file of its own, or correct the voters if this is one cluster"
+            )
 
 
 def _not_known(broker: _Container) -> Iterator[str]:
@@ -210,19 +196,20 @@ def _not_known(broker: _Container) -> Iterator[str]:
             f"{source.place}: variables that come from other resources (envFrom) are not known; give the output of"
             " `kubectl exec POD -- env` as a file"
         )
-    mounted = {mount.text_at("name") for mount in broker.own.at("volumeMounts").items}
-    for volume in broker.pod.at("volumes").items:
-        if "emptyDir" in volume.entries and volume.text_at("name") in mounted & _names_of_data(broker.own):
-            yield f"{volume.place}: the volume {printable(volume.text_at('name'))} is an emptyDir, {LOST_AT_RESTART}"
+    for volume in _emptied(broker):
+        yield f"{volume.place}: the volume {printable(volume.text_at('name'))} is an emptyDir, {LOST_AT_RESTART}"
 
 
-def _names_of_data(container: Tree) -> set[str]:
-    """Return the names of mounted volumes that seem to hold the logs of a broker."""
-    return {
+def _emptied(broker: _Container) -> Iterator[Tree]:
+    """Yield the volumes with logs that a restart empties."""
+    with_data = {
         mount.text_at("name")
-        for mount in container.at("volumeMounts").items
+        for mount in broker.own.at("volumeMounts").items
         if re.search("kafka|data|log", mount.text_at("mountPath")) and "secret" not in mount.text_at("mountPath")
     }
+    for volume in broker.pod.at("volumes").items:
+        if "emptyDir" in volume.entries and volume.text_at("name") in with_data:
+            yield volume
 
 
 # --- .env ---
@@ -244,11 +231,11 @@ def _is_env_file(part: Part) -> bool:
     return all(name.isupper() for name in names) and is_broker(_of_env_file(part))
 
 
-def _read_env_file(part: Part, contents: Contents) -> None:
-    read_variables(_of_env_file(part), str(part.path), None, contents)
-
-
 ENVIRONMENT = (
     Format("containers of Kafka (Compose, docker inspect, Kubernetes)", _has_brokers_or_clients, _read_containers),
-    Format("a file of environment variables of a broker's container", _is_env_file, _read_env_file),
+    Format(
+        "a file of environment variables of a broker's container",
+        _is_env_file,
+        lambda part, contents: read_variables(_of_env_file(part), str(part.path), NO_TREE, contents),
+    ),
 )

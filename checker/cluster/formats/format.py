@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -37,6 +37,11 @@ class Part:
         lines = (line.group() for line in _LINE.finditer(self.text))
         return tuple(islice((line for line in lines if not line.lstrip().startswith("#")), MOST_LINES_OF_A_HEAD))
 
+    @property
+    def first(self) -> str:
+        """The first line of the head, without white space around it; empty without a line."""
+        return self.head[0].strip() if self.head else ""
+
 
 @dataclass(frozen=True)
 class Format:
@@ -48,3 +53,12 @@ class Format:
     """Whether the part has this format, by its content and never by its name alone."""
     read: Callable[[Part, Contents], None]
     """Adds what the part says to the contents. Raises PropertiesError for a part that contradicts its own format."""
+
+
+def resources(name: str, group: str, kinds: Sequence[str], read: Callable[[Part, Contents], None]) -> Format:
+    """Return the format of resources of Kubernetes that have one of these kinds, in a group of APIs."""
+
+    def recognises(part: Part) -> bool:
+        return part.tree.text_at("kind") in kinds and part.tree.text_at("apiVersion").startswith(group)
+
+    return Format(name, recognises, read)

@@ -31,9 +31,12 @@ class Block:
     blocks: tuple[Block, ...] = ()
 
     def attribute(self, name: str) -> Tree:
-        """Return the value of an attribute; an empty tree if it is not given."""
-        path, _, line = self.place.rpartition(":")
-        return self.attributes.get(name) or Tree(Path(path), int(line))
+        """Return the value of an attribute; an empty tree if it is not given, and an unknown value if a block is
+        written in its place."""
+        block = next((block for block in self.blocks if block.words[-1] == name), None)
+        path, _, line = (block or self).place.rpartition(":")
+        unknown = f"a block ({printable(' '.join(block.words))})" if block else ""
+        return self.attributes.get(name) or Tree(Path(path), int(line), unknown=unknown)
 
 
 def read_blocks(path: Path, text: str) -> tuple[Block, ...]:
@@ -44,13 +47,12 @@ def read_blocks(path: Path, text: str) -> tuple[Block, ...]:
     if len(text) > MOST_CHARACTERS:
         raise PropertiesError(too_long(path))
     try:
-        return _body(
-            _Source(path, text), hcl2.parses_to_tree(text if text.endswith("\n") else text + "\n").children[0]
-        )[1]
+        _, blocks = _body(_Source(path, text), hcl2.parses_to_tree(f"{text}\n").children[0])
+        return blocks
     except UnexpectedInput as error:
-        raise PropertiesError(f"{path}:{error.line}: is no HCL from here on; correct it there") from None
+        raise PropertiesError(f"{path}:{error.line}: is not HCL from here on; correct it there") from None
     except (LarkError, RecursionError):
-        raise PropertiesError(f"{path}: is no HCL that isrcheck can read; give the state (terraform show)") from None
+        raise PropertiesError(f"{path}: is not HCL that isrcheck can read; give the state (terraform show)") from None
 
 
 @dataclass(frozen=True)
@@ -91,7 +93,8 @@ def _text(source: _Source, tree: lark.Tree[lark.Token] | lark.Token) -> str:
 
 
 def _value(source: _Source, tree: lark.Tree[lark.Token] | lark.Token) -> Tree:
-    """Return a value: a literal text or number, a list or an object of values; anything else is unknown."""
+    """Return a value: a literal text or number, a list or an object of values (also as an argument of jsonencode);
+    anything else is unknown, such as an object with an expression as a key."""
     while not isinstance(tree, str) and tree.data == "expr_term" and len(tree.children) == 1:
         tree = tree.children[0]
     text = _text(source, tree)
@@ -104,9 +107,14 @@ def _value(source: _Source, tree: lark.Tree[lark.Token] | lark.Token) -> Tree:
     if tree.data == "object":
         entries = {}
         for element in _parts(tree, "object_elem"):
-            key, value = element.children[0], element.children[-1]
-            entries[_text(source, key).strip('"')] = _value(source, value)
+            key, value = _text(source, element.children[0]), element.children[-1]
+            if key.startswith("(") or "${" in key.replace("$${", ""):
+                return Tree(source.path, line, text, unknown=f"a map with the key {printable(key[:60])}")
+            entries[key.strip('"')] = _value(source, value)
         return Tree(source.path, line, entries=entries)
+    if tree.data == "function_call" and text.startswith("jsonencode("):
+        for arguments in _parts(tree, "arguments"):
+            return _value(source, arguments.children[0])
     if tree.data == "string":
         return _template(source, line, _unescaped(text[1:-1]), text)
     if tree.data in ("heredoc_template", "heredoc_template_trim"):

@@ -10,12 +10,13 @@ import base64
 import binascii
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from isrcheck.checker.cluster.contents import Contents, Partition
 from isrcheck.checker.cluster.formats.format import Format, Part
 from isrcheck.checker.cluster.formats.terraform import with_defaults_of_msk
 from isrcheck.checker.cluster.formats.tree import Tree
-from isrcheck.checker.cluster.formats.values import known, setting, text_of_properties
+from isrcheck.checker.cluster.formats.values import settings_from, text_of_properties
 from isrcheck.checker.cluster.property_files import LINE_END, PropertiesError, Section, printable, quoted
 from isrcheck.checker.cluster.releases import Role
 from isrcheck.checker.cluster.versions import Evidence, Mode
@@ -30,7 +31,7 @@ _KCAT_BEGINS = re.compile(r"Metadata for (?:all topics|.*) \(from broker .*\):")
 
 
 def _is_kcat(part: Part) -> bool:
-    return not part.tree and bool(part.head) and _KCAT_BEGINS.fullmatch(part.head[0].strip()) is not None
+    return not part.tree and _KCAT_BEGINS.fullmatch(part.first) is not None
 
 
 def _read_kcat(part: Part, contents: Contents) -> None:
@@ -44,11 +45,8 @@ def _read_kcat(part: Part, contents: Contents) -> None:
             place = f"{part.path}:{number}"
             _add_partition(contents, topic, int(found["number"]), int(found["leader"]), replicas, isr, place)
         elif line.lstrip().startswith(("topic ", "partition ")):
-            raise PropertiesError(f"{part.path}:{number}: {quoted(line.strip())} is no line of kcat -L; describe again")
-
-
-def _is_kcat_json(part: Part) -> bool:
-    return bool(part.tree.at("originating_broker") and part.tree.at("topics"))
+            what = quoted(line.strip())
+            raise PropertiesError(f"{part.path}:{number}: {what} is not a line of kcat -L; describe again")
 
 
 def _read_kcat_json(part: Part, contents: Contents) -> None:
@@ -65,7 +63,8 @@ def _read_kcat_json(part: Part, contents: Contents) -> None:
 
 def _id(value: Tree) -> int:
     if value.text is None or re.fullmatch(r"-1|\d{1,9}", value.text, re.ASCII) is None:
-        raise PropertiesError(f"{value.place}: {quoted(value.text or 'nothing')} is no id of a broker; describe again")
+        what = quoted(value.text or "nothing")
+        raise PropertiesError(f"{value.place}: {what} is not the id of a broker; describe again")
     return int(value.text)
 
 
@@ -84,7 +83,7 @@ def _add_partition(
     isr: Sequence[int],
     place: str,
 ) -> None:
-    """Add a partition as the metadata of a client show it; a leader of -1 means that it has no leader."""
+    """Add a partition as the metadata of a client show it; the leader -1 means that it has no leader."""
     if topic not in contents.topics or not replicas or not set(isr) <= set(replicas):
         problem = "no replicas" if not replicas else "members of its ISR that are no replicas"
         problem = problem if topic in contents.topics else "no topic above it"
@@ -107,7 +106,7 @@ def _read_rpk(part: Part, contents: Contents) -> None:
         own = [
             entry for entry in one.at("configs").items if "DYNAMIC_TOPIC" in entry.text_at("source").replace(" ", "_")
         ]
-        settings = known(setting(entry.text_at("key"), entry.at("value")) for entry in own)
+        settings = settings_from((entry.text_at("key"), entry.at("value")) for entry in own)
         is_shown = bool(one.at("configs"))
         contents.add_topic(summary.text_at("name"), settings if is_shown else None, partitions, replicas, summary.place)
     contents.remarks.append(
@@ -120,12 +119,19 @@ def _read_rpk(part: Part, contents: Contents) -> None:
 
 _VOTERS = re.compile(r"CurrentVoters:\s+\[(?P<voters>.*)\]\s*")
 _LEADER = re.compile(r"LeaderId:\s+(?P<id>-?\d+)\s*")
-_REPLICA = re.compile(r"(?P<id>\d+)\s.*\b(?P<status>Leader|Follower|Observer)\s*")
+_REPLICA = re.compile(
+    r"(?P<id>\d+)\s.*?(?:\s(?P<fetched>-?\d+)(?P<ago> ms ago)?\s+(?P<caught_up>-?\d+)(?: ms ago)?)?"
+    r"\s+(?P<status>Leader|Follower|Observer)\s*"
+)
+_LAG = re.compile(r"MaxFollowerLag:\s+(?P<records>-?\d+)\s*")
+_LAG_TIME = re.compile(r"MaxFollowerLagTimeMs:\s+(?P<milliseconds>-?\d+)\s*")
+MOST_LAG = 3_000
+"""The most milliseconds that a voter lags if it surely is up: a leader from which no majority fetches for so long steps
+down (LeaderState.CHECK_QUORUM_TIMEOUT_FACTOR, controller.quorum.fetch.timeout.ms)."""
 
 
 def _is_quorum(part: Part) -> bool:
-    first = part.head[0] if part.head else ""
-    return not part.tree and (first.startswith("ClusterId:") or re.match(r"(?:NodeId|ReplicaId)\s", first) is not None)
+    return not part.tree and re.match(r"ClusterId:|(?:NodeId|ReplicaId)\s", part.first) is not None
 
 
 def _read_quorum(part: Part, contents: Contents) -> None:
@@ -139,18 +145,55 @@ def _read_quorum(part: Part, contents: Contents) -> None:
     if contents.voters and set(contents.voters) != set(voters):
         raise PropertiesError(f"{part.path}: its voters differ from those of another file; keep the later output")
     contents.voters |= voters
+    _read_doubts(part, contents)
     contents.active_controller = active if active is not None and active >= 0 else contents.active_controller
     place = next(iter(voters.values()))
     contents.signs.append(Evidence(f"shows voters ({place})", "3.3", mode=Mode.KRAFT, tool="kafka-metadata-quorum"))
     contents.remarks += remarks_on_voters(len(voters), place)
 
 
+def _read_doubts(part: Part, contents: Contents) -> None:
+    """Read what shows that no controller is active, or that a voter lags."""
+    lines = list(enumerate(LINE_END.split(part.text), start=1))
+    rows = [(f"{part.path}:{number}", found) for number, line in lines if (found := _REPLICA.fullmatch(line))]
+    lag, doubts = 0, contents.doubts
+    for number, line in lines:
+        place = f"{part.path}:{number}"
+        if found := _LEADER.fullmatch(line):
+            doubts.no_leader = place if int(found["id"]) < 0 else ""
+        elif found := _LAG.fullmatch(line):
+            lag = int(found["records"])
+        elif (found := _LAG_TIME.fullmatch(line)) and lag > 0:
+            milliseconds = int(found["milliseconds"])
+            if milliseconds > MOST_LAG:
+                doubts.unnamed = f"lags by {milliseconds / 1000:,.0f} s ({place})"
+            elif milliseconds < 0:
+                doubts.unnamed = f"lags by {lag:,} records ({place})"
+    leader = next((found for _, found in rows if found["status"] == "Leader" and found["fetched"]), None)
+    if leader is None or int(leader["fetched"]) < 0:
+        return  # before 3.4, the tool shows no times
+    for place, found in rows:
+        if found["status"] == "Follower" and found["fetched"]:
+            if int(found["fetched"]) < 0:
+                doubts.voters[int(found["id"])] = f"has never fetched from the active controller ({place})"
+            elif int(found["caught_up"]) < 0:
+                doubts.voters[int(found["id"])] = f"has never caught up with the active controller ({place})"
+            elif (behind := _age(found, leader)) > MOST_LAG:
+                doubts.voters[int(found["id"])] = f"lags by {behind / 1000:,.0f} s ({place})"
+
+
+def _age(found: re.Match[str], leader: re.Match[str]) -> int:
+    """Return how many milliseconds ago a voter had all records of the leader, or fetched from it, if that is longer."""
+    oldest = [int(found[name]) - int(leader[name]) for name in ("fetched", "caught_up")]
+    return max(oldest) if found["ago"] else -min(oldest)
+
+
 def remarks_on_voters(count: int, place: str) -> Iterator[str]:
-    """Yield a remark if so many controllers survive no loss, or as few losses as one controller less would."""
+    """Yield a remark if this number of controllers survives no loss, or only as many as one controller fewer."""
     if count < 3 or count % 2 == 0:
         yield (
-            f"{place}: the controllers that vote are {count}: after the loss of {(count - 1) // 2 + 1} the cluster has"
-            " no active controller"
+            f"{place}: the number of voting controllers is {count}: the loss of {(count - 1) // 2 + 1} leaves the"
+            " cluster without an active controller"
         )
 
 
@@ -167,26 +210,28 @@ def _voters(part: Part) -> Iterator[tuple[int, str]]:
 # --- aws kafka ---
 
 
-def _is_revision(part: Part) -> bool:
-    return bool(part.tree.at("ServerProperties"))
-
-
 def _read_revision(part: Part, contents: Contents) -> None:
     value = part.tree.at("ServerProperties")
     try:
         text = base64.b64decode(value.text or "", validate=True).decode()
     except (binascii.Error, UnicodeDecodeError):
         text = value.text or ""
-    settings = text_of_properties(Tree(value.path, value.line, text))
-    contents.sections.append(
-        Section(Role.BROKER, "the MSK configuration", with_defaults_of_msk(list(settings), value, contents))
-    )
+    settings = with_defaults_of_msk(list(text_of_properties(replace(value, text=text))), value, contents)
+    contents.sections.append(Section(Role.BROKER, "the MSK configuration", settings))
 
 
 METADATA = (
     Format("the output of kcat -L", _is_kcat, _read_kcat),
-    Format("the output of kcat -L -J", _is_kcat_json, _read_kcat_json),
+    Format(
+        "the output of kcat -L -J",
+        lambda part: bool(part.tree.at("originating_broker") and part.tree.at("topics")),
+        _read_kcat_json,
+    ),
     Format("the output of rpk topic describe --format json", lambda part: bool(_described_by_rpk(part)), _read_rpk),
     Format("the output of kafka-metadata-quorum describe", _is_quorum, _read_quorum),
-    Format("the output of aws kafka describe-configuration-revision", _is_revision, _read_revision),
+    Format(
+        "the output of aws kafka describe-configuration-revision",
+        lambda part: bool(part.tree.at("ServerProperties")),
+        _read_revision,
+    ),
 )

@@ -1,4 +1,4 @@
-"""The formats that are known, and the reading of files: each by the first format that recognises it.
+"""Reads files, each by the first of the known formats that recognises it.
 
 A format for whole texts is asked first. If none recognises a text, YAML and JSON are read into trees, and each document
 is read by the format that recognises it. What remains is read as a property file, unless its shape shows that it has
@@ -18,6 +18,8 @@ from isrcheck.checker.cluster.formats.describe import KAFKA_TOOLS
 from isrcheck.checker.cluster.formats.format import Format, Part
 from isrcheck.checker.cluster.formats.shape import is_yaml_or_json, refuse_shape
 from isrcheck.checker.cluster.formats.tree import MOST_CHARACTERS, Tree, too_long
+from isrcheck.checker.cluster.live.known import add_snapshot
+from isrcheck.checker.cluster.live.snapshot import is_snapshot, read_snapshot
 from isrcheck.checker.cluster.property_files import PropertiesError, Section, decode, read_text
 from isrcheck.checker.cluster.releases import Role
 from isrcheck.checker.cluster.settings import affects_the_answer
@@ -27,22 +29,11 @@ STANDARD_INPUT = Path("standard input")
 _BYTES_OF_A_BEGINNING = 2**16
 
 
-def _is_snapshot(part: Part) -> bool:
-    if part.tree or not part.text[:200].lstrip().startswith("{"):
-        return False
-    from isrcheck.checker.cluster.live.snapshot import is_snapshot
-
-    return is_snapshot(part.text)
-
-
-def _read_snapshot(part: Part, contents: Contents) -> None:
-    from isrcheck.checker.cluster.live.known import add_snapshot
-    from isrcheck.checker.cluster.live.snapshot import read_snapshot
-
-    add_snapshot(read_snapshot(part.text, part.path), contents)
-
-
-SNAPSHOT = Format("a reading of a running cluster (--save)", _is_snapshot, _read_snapshot)
+SNAPSHOT = Format(
+    "a reading of a running cluster (--save)",
+    lambda part: not part.tree and is_snapshot(part.text),
+    lambda part, contents: add_snapshot(read_snapshot(part.text, part.path), contents),
+)
 
 
 def _formats(part: Part) -> Iterator[Format]:
@@ -56,17 +47,15 @@ def _formats(part: Part) -> Iterator[Format]:
     if not part.tree:
         from isrcheck.checker.cluster.formats.terraform import TERRAFORM
 
-        yield from (*ENVIRONMENT, *TERRAFORM, *METADATA)
+        yield from (*ENVIRONMENT, TERRAFORM, *METADATA)
         return
     from isrcheck.checker.cluster.formats.ansible import ANSIBLE
-    from isrcheck.checker.cluster.formats.clients import CLIENTS
-    from isrcheck.checker.cluster.formats.config_maps import CONFIG_MAPS
     from isrcheck.checker.cluster.formats.confluent_operator import CONFLUENT_OPERATOR
-    from isrcheck.checker.cluster.formats.flat import FLAT
     from isrcheck.checker.cluster.formats.helm import HELM
+    from isrcheck.checker.cluster.formats.plain import CLIENTS, CONFIG_MAPS, SERVERS
     from isrcheck.checker.cluster.formats.strimzi import STRIMZI
 
-    yield from (*STRIMZI, *ENVIRONMENT, *METADATA, *CONFLUENT_OPERATOR, *CONFIG_MAPS, *ANSIBLE, *FLAT, *HELM, CLIENTS)
+    yield from (*STRIMZI, *ENVIRONMENT, *METADATA, *CONFLUENT_OPERATOR, CONFIG_MAPS, ANSIBLE, SERVERS, HELM, CLIENTS)
 
 
 def read_clusters(
@@ -163,6 +152,7 @@ def _sizes(contents: Contents) -> Sequence[int]:
         contents.partitions,
         contents.racks,
         contents.voters,
+        [ids for ids in contents.controller_pools if ids],
         contents.signs,
         contents.releases,
         contents.remarks,
@@ -200,7 +190,7 @@ def _read_documents(part: Part, documents: Sequence[Tree], contents: Contents) -
         raise PropertiesError(f"{part.path}: {_refusal(documents)}")
     if left_out:
         kinds = [f"{document.text_at('kind') or 'a document'} (line {document.line})" for document in left_out]
-        contents.remarks.append(f"{part.path}: nothing is taken from documents without a known format: {listed(kinds)}")
+        contents.remarks.append(f"{part.path}: documents without a known format are left out: {listed(kinds)}")
 
 
 _EXTRACT = "kafka-topics --describe, and kafka-configs --describe --all --entity-type brokers"

@@ -18,8 +18,7 @@ _BRACE = re.compile(r"(?:.*[\w\"'=:][ \t]*)?\{\s*$")
 def is_yaml_or_json(part: Part) -> bool:
     """Whether a text is YAML or JSON. The lines of flat YAML, `KEY: VALUE`, are lines of a property file as well: such
     a text is YAML only if the name of its file or a line --- says so."""
-    first = part.head[0].strip() if part.head else ""
-    if first.startswith("{") or (first.startswith("[") and _SECTION.match(first) is None):
+    if part.first.startswith("{") or (part.first.startswith("[") and _SECTION.match(part.first) is None):
         return True
     return part.path.suffix.lower() in _YAML_NAMES or _is_yaml(part.head)
 
@@ -27,13 +26,12 @@ def is_yaml_or_json(part: Part) -> bool:
 def refuse_shape(part: Part) -> None:
     """Raise a PropertiesError for a text that is neither YAML, JSON nor a property file: its nested entries would be
     read as other keys."""
-    first = part.head[0].strip() if part.head else ""
     if template := next((line for line in part.head if line.lstrip().startswith(("{%", "{{"))), ""):
         raise PropertiesError(f"{part.path}: is a template ({quoted(template.strip())}); give what it renders")
     shape = ""
-    if first.startswith("<"):
+    if part.first.startswith("<"):
         shape = "XML"
-    elif _SECTION.match(first) and not first.startswith(('["', "['")):
+    elif _SECTION.match(part.first) and not part.first.startswith(('["', "['")):
         shape = "a file with sections (INI or TOML)"
     elif any(_BRACE.fullmatch(line) for line in part.head):
         shape = "a file with nested braces (HOCON)"

@@ -6,13 +6,14 @@ Strimzi writes spec.kafka.config of a Kafka resource into the files of brokers a
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from isrcheck.checker.cluster.client_files import CLIENTS, ClientFile, merged, named, under
 from isrcheck.checker.cluster.contents import Contents
-from isrcheck.checker.cluster.formats.format import Format, Part
+from isrcheck.checker.cluster.formats.format import Part, resources
 from isrcheck.checker.cluster.formats.tree import Tree
-from isrcheck.checker.cluster.formats.values import LOST_AT_RESTART, known, number, setting, settings_of, unknown
+from isrcheck.checker.cluster.formats.values import LOST_AT_RESTART, number, settings_from, settings_of, unknown
 from isrcheck.checker.cluster.frameworks import connect_sections, mirror_maker_sections
 from isrcheck.checker.cluster.property_files import PropertiesError, Property, Section, printable
 from isrcheck.checker.cluster.releases import Role
@@ -20,19 +21,23 @@ from isrcheck.checker.cluster.releases import Role
 _GROUP = "kafka.strimzi.io/"
 
 
-def _is(kind: str, part: Part) -> bool:
-    tree = part.tree
-    return tree.text_at("kind") == kind and tree.text_at("apiVersion").startswith(_GROUP)
-
-
 def _name(tree: Tree) -> str:
     return tree.text_at("metadata", "name") or "without a name"
+
+
+def _add_cluster(tree: Tree, contents: Contents) -> None:
+    """Add the cluster of a node pool or a topic, which its label names."""
+    label = tree.at("metadata", "labels", "strimzi.io/cluster")
+    contents.add_cluster("" if unknown(label) else label.text or "", label.place)
 
 
 def _read_kafka(part: Part, contents: Contents) -> None:
     tree, kafka = part.tree, part.tree.at("spec", "kafka")
     if not kafka:
         raise PropertiesError(f"{tree.place}: this Kafka resource has no spec.kafka; give the whole resource")
+    name = tree.at("metadata", "name")
+    if name.text and not unknown(name):
+        contents.add_cluster("/".join(filter(None, (tree.text_at("metadata", "namespace"), name.text))), name.place)
     settings = settings_of(kafka.at("config"))
     zookeeper = tree.at("spec", "zookeeper")
     if zookeeper and tree.text_at("metadata", "annotations", "strimzi.io/kraft") != "enabled":
@@ -40,11 +45,14 @@ def _read_kafka(part: Part, contents: Contents) -> None:
         settings.append(Property("zookeeper.connect", client, zookeeper.path, zookeeper.line))
     else:
         settings.append(Property("process.roles", "broker,controller", kafka.path, kafka.line))
-        settings += known([setting("metadata.version", kafka.at("metadataVersion"))])
+        settings += settings_from([("metadata.version", kafka.at("metadataVersion"))])
     if version := kafka.text_at("version"):
         contents.releases.append((version, kafka.at("version").place))
     contents.sections.append(Section(Role.BROKER, f"the Kafka resource {_name(tree)}", tuple(settings)))
-    _say_ephemeral(kafka.at("storage"), f"the Kafka resource {_name(tree)}", contents)
+    has_pools = tree.text_at("metadata", "annotations", "strimzi.io/node-pools") == "enabled"
+    _say_ephemeral(
+        kafka.at("storage"), f"the Kafka resource {_name(tree)}", contents, None if has_pools else frozenset()
+    )
     if rack := kafka.at("rack"):
         label = rack.text_at("topologyKey") or "of the nodes"
         contents.remarks.append(
@@ -54,27 +62,34 @@ def _read_kafka(part: Part, contents: Contents) -> None:
 
 
 def _read_pool(part: Part, contents: Contents) -> None:
-    spec = part.tree.at("spec")
-    roles = [role.text or "" for role in spec.at("roles").items]
+    _add_cluster(part.tree, contents)
+    spec, status = part.tree.at("spec"), part.tree.at("status")
+    roles = [role.text or "" for role in (status.at("roles") or spec.at("roles")).items]
     what = f"the node pool {_name(part.tree)}"
     count = number(spec.at("replicas"), "replicas")
-    _say_ephemeral(spec.at("storage"), what, contents)
+    texts = [node.text or "" for node in status.at("nodeIds").items]
+    ids = [int(text) for text in texts] if all(re.fullmatch(r"\d{1,9}", text, re.ASCII) for text in texts) else []
+    _say_ephemeral(spec.at("storage"), what, contents, frozenset(ids) if "broker" in roles else None)
+    if "controller" in roles:
+        contents.controller_pools.append(ids)
     if "controller" in roles and count and count % 2 == 0:
         contents.remarks.append(
-            f"{spec.at('replicas').place}: {what} has {count} controllers: they survive the loss of as many as"
-            f" {count - 1} would"
+            f"{spec.at('replicas').place}: {what} has {count} controllers: {count - 1} would survive as many losses"
         )
 
 
-def _say_ephemeral(storage: Tree, what: str, contents: Contents) -> None:
+def _say_ephemeral(storage: Tree, what: str, contents: Contents, brokers: frozenset[int] | None) -> None:
+    """Add a remark if storage is ephemeral. `brokers` have it; nobody if it is not shown who, None if no broker has."""
     ephemeral = [volume for volume in (storage, *storage.at("volumes").items) if volume.text_at("type") == "ephemeral"]
     if ephemeral:
-        contents.remarks.append(
-            f"{ephemeral[0].at('type').place}: the storage of {printable(what)} is ephemeral, {LOST_AT_RESTART}"
-        )
+        place = ephemeral[0].at("type").place
+        contents.remarks.append(f"{place}: the storage of {printable(what)} is ephemeral, {LOST_AT_RESTART}")
+        if brokers is not None:
+            contents.ephemeral[place] = brokers
 
 
 def _read_topic(part: Part, contents: Contents) -> None:
+    _add_cluster(part.tree, contents)
     spec = part.tree.at("spec")
     name = spec.text_at("topicName") or _name(part.tree)
     replicas = spec.at("replicas")
@@ -129,14 +144,10 @@ def _read_mirror_maker(part: Part, contents: Contents) -> None:
 
 
 STRIMZI = (
-    Format("a Kafka resource of Strimzi", lambda part: _is("Kafka", part), _read_kafka),
-    Format("a KafkaNodePool of Strimzi", lambda part: _is("KafkaNodePool", part), _read_pool),
-    Format("a KafkaTopic of Strimzi", lambda part: _is("KafkaTopic", part), _read_topic),
-    Format(
-        "Kafka Connect or a connector of Strimzi",
-        lambda part: _is("KafkaConnect", part) or _is("KafkaConnector", part),
-        _read_connect,
-    ),
-    Format("a KafkaBridge of Strimzi", lambda part: _is("KafkaBridge", part), _read_bridge),
-    Format("MirrorMaker 2 of Strimzi", lambda part: _is("KafkaMirrorMaker2", part), _read_mirror_maker),
+    resources("a Kafka resource of Strimzi", _GROUP, ("Kafka",), _read_kafka),
+    resources("a KafkaNodePool of Strimzi", _GROUP, ("KafkaNodePool",), _read_pool),
+    resources("a KafkaTopic of Strimzi", _GROUP, ("KafkaTopic",), _read_topic),
+    resources("Kafka Connect or a connector of Strimzi", _GROUP, ("KafkaConnect", "KafkaConnector"), _read_connect),
+    resources("a KafkaBridge of Strimzi", _GROUP, ("KafkaBridge",), _read_bridge),
+    resources("MirrorMaker 2 of Strimzi", _GROUP, ("KafkaMirrorMaker2",), _read_mirror_maker),
 )

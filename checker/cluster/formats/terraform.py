@@ -14,7 +14,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from isrcheck.checker.cluster.contents import Contents
+from isrcheck.checker.cluster.contents import Contents, several_clusters
 from isrcheck.checker.cluster.formats.format import Format, Part
 from isrcheck.checker.cluster.formats.hcl import Block, read_blocks
 from isrcheck.checker.cluster.formats.tree import Tree
@@ -82,34 +82,38 @@ def _is_terraform(part: Part) -> bool:
 
 def _read(part: Part, contents: Contents) -> None:
     blocks = read_blocks(part.path, part.text)
-    resources = [block for block in blocks if block.words[:1] == ("resource",) and len(block.words) == 3]
+    resources = [
+        block
+        for block in blocks
+        if block.words[:1] == ("resource",) and len(block.words) == 3 and block.words[1] in (*_OF_MSK, *_TOPICS)
+    ]
     cluster = next((_cluster(one) for one in resources if one.words[1] == "aws_msk_cluster"), None)
     has_configuration = any(one.words[1] == "aws_msk_configuration" for one in resources)
     modules = [block for block in blocks if _is_module(block)]
+    for kind in _OF_MSK:
+        alike = [*modules, *(one for one in resources if one.words[1] == kind)]
+        if len(alike) > 1:
+            one, other = alike[:2]
+            raise PropertiesError(several_clusters(one.words[-1], one.place, other.words[-1], other.place))
     for module in modules:
         _read_module(module, contents)
-    taken = len(modules)
     for resource in resources:
-        if resource.words[1] == "aws_msk_configuration":
+        if resource.words[1] in _TOPICS:
+            _read_topic(resource, contents)
+        elif resource.words[1] == "aws_msk_configuration":
             _read_configuration(resource, cluster, contents)
-        elif resource.words[1] == "aws_msk_cluster":
+        else:
             _read_version(resource, contents)
             if not has_configuration:
                 _read_bare_cluster(resource, contents)
-        elif resource.words[1] in _TOPICS:
-            _topic(resource, contents, *_TOPICS[resource.words[1]])
-        elif resource.words[1] == "confluent_kafka_topic":
-            _topic_of_confluent(resource, contents)
-        else:
-            continue
-        taken += 1
-    if not taken:
+    if not modules and not resources:
         raise PropertiesError(
             f"{part.path}: is Terraform without a resource that describes Kafka (aws_msk_configuration,"
             " aws_msk_cluster, kafka_topic, confluent_kafka_topic); give the file that has them"
         )
 
 
+_OF_MSK = ("aws_msk_configuration", "aws_msk_cluster")
 _OF_MODULE = "configuration_server_properties"
 
 
@@ -147,7 +151,7 @@ def _cluster(resource: Block) -> MskCluster:
 def _read_bare_cluster(resource: Block, contents: Contents) -> None:
     """Read a cluster whose configuration is not in the file: it has MSK's defaults, or a configuration elsewhere."""
     name = resource.attribute("cluster_name")
-    if any(block.words == ("configuration_info",) for block in resource.blocks):
+    if any(block.words[-1] == "configuration_info" for block in resource.blocks):
         contents.remarks.append(
             f"{resource.place}: the configuration of this cluster is not in {name.path}; give the file that has it"
         )
@@ -180,25 +184,20 @@ def _add_release(version: Tree, contents: Contents) -> None:
     contents.releases.append((text.removesuffix(".x"), version.place))
 
 
-def _topic_of_confluent(resource: Block, contents: Contents) -> None:
-    path, line = resource.attribute("topic_name").path, resource.attribute("topic_name").line
-    name = _topic(resource, contents, "topic_name", "partitions_count", Tree(path, line, "3"))
-    remark = "Confluent Cloud keeps 3 replicas of every topic"
-    if not any(setting.key == "min.insync.replicas" for setting in contents.topics[name]):
-        contents.topics[name].append(Property("min.insync.replicas", "2", path, line))
-        remark += ", and sets min.insync.replicas=2 if it is not given"
-    contents.remarks.append(f"{resource.place}: assumed: {remark}")
-
-
-def _topic(
-    resource: Block, contents: Contents, name_is: str, partitions_is: str, given_replicas: Tree | None = None
-) -> str:
-    """Read a topic whose attributes have these names; return its name."""
-    named, replicas = resource.attribute(name_is), given_replicas or resource.attribute("replication_factor")
+def _read_topic(resource: Block, contents: Contents) -> None:
+    name_is, partitions_is = _TOPICS[resource.words[1]]
+    named, replicas = resource.attribute(name_is), resource.attribute("replication_factor")
     name = resource.words[2] if unknown(named) or named.text is None else named.text
+    settings = settings_of(resource.attribute("configs" if resource.words[1] == "aws_msk_topic" else "config"))
+    assumed = ""
+    if resource.words[1] == _CONFLUENT:
+        replicas = Tree(named.path, named.line, "3")
+        assumed = "Confluent Cloud keeps 3 replicas of every topic"
+        if not any(line.key == "min.insync.replicas" for line in settings):
+            settings.append(Property("min.insync.replicas", "2", named.path, named.line))
+            assumed += ", and sets min.insync.replicas=2 if it is not given"
     partitions = number(resource.attribute(partitions_is), partitions_is)
-    factor = number(replicas, "replication_factor")
-    contents.add_topic(name, settings_of(resource.attribute("config")), partitions, factor, replicas.place)
+    contents.add_topic(name, settings, partitions, number(replicas, "replication_factor"), replicas.place)
     for value, what in ((named, name_is), (replicas, "replication_factor")):
         if why := unknown(value):
             contents.remarks.append(f"{value.place}: {what} of {printable(name)} is {why}: unknown")
@@ -208,10 +207,16 @@ def _topic(
                 f"{resource.attribute(each).place}: {printable(name)} stands for several topics ({each}); the answer is"
                 " for their common settings"
             )
-    return name
+    if assumed:
+        contents.remarks.append(f"{resource.place}: assumed: {assumed}")
 
 
-_TOPICS = {"kafka_topic": ("name", "partitions"), "aws_msk_topic": ("name", "partition_count")}
-"""The resources that declare a topic with its number of replicas: their attributes with name and partitions."""
+_CONFLUENT = "confluent_kafka_topic"
+_TOPICS = {
+    "kafka_topic": ("name", "partitions"),
+    "aws_msk_topic": ("name", "partition_count"),
+    _CONFLUENT: ("topic_name", "partitions_count"),
+}
+"""The resources that declare a topic: their attributes with its name and its number of partitions."""
 
-TERRAFORM = (Format("Terraform with resources of MSK, Kafka topics or Confluent topics", _is_terraform, _read),)
+TERRAFORM = Format("Terraform with resources of MSK, Kafka topics or Confluent topics", _is_terraform, _read)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from isrcheck.checker.cluster.client_files import without_prefix
+from isrcheck.checker.cluster.client_files import key_of_variable, without_prefix
 from isrcheck.checker.cluster.formats.tree import Tree
 from isrcheck.checker.cluster.property_files import PropertiesError, Property, printable, properties_of, quoted
 from isrcheck.checker.cluster.settings import affects_the_answer
@@ -18,16 +18,15 @@ _FILLED_IN = re.compile(r"\$\{.*?\}|\{\{.*?\}\}|\{%.*?%\}|\$\(\w+\)|<<?[A-Z_]+>?
 """What a shell, a template or a provider of configurations replaces: ${MIN_ISR}, {{ min_isr }}, $(POD_NAME)."""
 
 
-def setting(key: str, value: Tree, *, counts: bool | None = None) -> Property | None:
-    """Return a setting; None if nothing is written there, or if an unknown value does not count for the answer.
-    `counts` says whether it counts; None means that Kafka's key decides. Raises PropertiesError for an unknown value
-    that counts."""
+def setting(key: str, value: Tree) -> Property | None:
+    """Return a setting; None if nothing is written there, or if an unknown value does not count for the answer. Raises
+    PropertiesError for an unknown value that counts."""
     text = value.text
     if value.items and all(item.text is not None and not item.unknown for item in value.items):
         text = ",".join(item.text or "" for item in value.items)
     if why := unknown(value):
-        meant = without_prefix(key) or key  # acks for producer.acks
-        if counts if counts is not None else affects_the_answer(meant):
+        # acks for producer.acks, and for the variable CONNECT_PRODUCER_ACKS
+        if affects_the_answer(without_prefix(key) or without_prefix(key_of_variable(key)) or key):
             raise PropertiesError(
                 f"{value.place}: {printable(key)} is {why}, so its value is unknown; write the value, or give what the"
                 " running cluster has (kafka-configs --describe --all)"
@@ -46,13 +45,19 @@ def unknown(value: Tree) -> str:
 
 
 def settings_of(entries: Tree) -> list[Property]:
-    """Return the settings that a mapping gives, KEY: VALUE. Raises PropertiesError as `setting` does."""
-    return known(setting(key, value) for key, value in entries.entries.items())
+    """Return the settings that a mapping gives, KEY: VALUE. Raises PropertiesError as `setting` does, and if something
+    unknown stands in place of the mapping: any setting can be in it."""
+    if not entries.entries and (why := unknown(entries)):
+        raise PropertiesError(
+            f"{entries.place}: the settings here are {why}, so they are unknown; write them, or give what the running"
+            " cluster has (kafka-configs --describe --all)"
+        )
+    return settings_from(entries.entries.items())
 
 
-def known(settings: Iterable[Property | None]) -> list[Property]:
-    """Return the settings without those that are None."""
-    return [one for one in settings if one is not None]
+def settings_from(pairs: Iterable[tuple[str, Tree]]) -> list[Property]:
+    """Return the settings that pairs of a key and a value give. Raises PropertiesError as `setting` does."""
+    return [line for key, value in pairs if (line := setting(key, value)) is not None]
 
 
 def text_of_properties(value: Tree) -> Sequence[Property]:
@@ -61,7 +66,7 @@ def text_of_properties(value: Tree) -> Sequence[Property]:
     is_below = value.is_block or "\n" not in (value.text or "")
     lines = properties_of(value.path, value.text or "")
     settings = [replace(line, line=first + line.line - 1 if is_below else value.line) for line in lines]
-    return known(setting(one.key, Tree(one.path, one.line, one.value)) for one in settings)
+    return settings_from((one.key, Tree(one.path, one.line, one.value)) for one in settings)
 
 
 def number(value: Tree, what: str) -> int:

@@ -16,19 +16,17 @@ import struct
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
-from datetime import timedelta
 from enum import IntEnum
 from functools import cache
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
-from kio.index import load_payload_module, load_request_schema, load_response_schema
+from kio.index import load_request_schema, load_response_schema
 from kio.schema.errors import ErrorCode
 from kio.serial import entity_writer
-from kio.static.constants import EntityType
 
 from isrcheck.checker.cluster.live.address import Address
 from isrcheck.checker.cluster.live.cursor import Cursor, MalformedError
-from isrcheck.checker.cluster.live.old_configs import OldResponse
+from isrcheck.checker.cluster.live.old_configs import NOT_IN_KIO
 from isrcheck.checker.cluster.live.reading import read
 from isrcheck.checker.cluster.live.sasl import NotTrustedError
 from isrcheck.checker.cluster.live.security import PLAINTEXT, Security
@@ -41,35 +39,31 @@ MOST_RESPONSE = 256 << 20
 
 
 class Api(IntEnum):
-    """The APIs that the doctor asks, with Kafka's API keys. None of them changes a cluster."""
+    """The APIs that the doctor asks. None of them changes a cluster. Each has Kafka's API key, and the oldest and the
+    newest version in which the doctor asks. Brokers since 0.10.0 answer ApiVersions, and Metadata in version 1."""
 
-    METADATA = 3
-    SASL_HANDSHAKE = 17
-    API_VERSIONS = 18
-    DESCRIBE_CONFIGS = 32
-    SASL_AUTHENTICATE = 36
-    LIST_PARTITION_REASSIGNMENTS = 46
-    DESCRIBE_QUORUM = 55
-    DESCRIBE_TOPIC_PARTITIONS = 75
+    METADATA = 3, 1, 12
+    SASL_HANDSHAKE = 17, 1, 1
+    API_VERSIONS = 18, 0, 3
+    DESCRIBE_CONFIGS = 32, 0, 4
+    SASL_AUTHENTICATE = 36, 0, 2
+    LIST_PARTITION_REASSIGNMENTS = 46, 0, 0
+    DESCRIBE_QUORUM = 55, 0, 2
+    DESCRIBE_TOPIC_PARTITIONS = 75, 0, 0
+
+    oldest: int
+    newest: int
+
+    def __new__(cls, key: int, oldest: int, newest: int) -> Api:
+        """Make an API from the three numbers of its line."""
+        api = int.__new__(cls, key)
+        api._value_, api.oldest, api.newest = key, oldest, newest
+        return api
 
     @property
     def title(self) -> str:
         """The name as in Kafka's protocol: DescribeTopicPartitions."""
         return self.name.title().replace("_", "")
-
-
-VERSIONS = {
-    Api.METADATA: (1, 12),
-    Api.SASL_HANDSHAKE: (1, 1),
-    Api.API_VERSIONS: (0, 3),
-    Api.DESCRIBE_CONFIGS: (0, 4),
-    Api.SASL_AUTHENTICATE: (0, 2),
-    Api.LIST_PARTITION_REASSIGNMENTS: (0, 0),
-    Api.DESCRIBE_QUORUM: (0, 2),
-    Api.DESCRIBE_TOPIC_PARTITIONS: (0, 0),
-}
-"""The oldest and the newest version of each API that the doctor asks for. kio has them all, except version 0 of
-DescribeConfigs (old_configs.py). Brokers since 0.10.0 answer ApiVersions, and Metadata in version 1."""
 
 
 class ConnectError(UsageError):
@@ -78,10 +72,6 @@ class ConnectError(UsageError):
 
 class NoAnswerError(UndecidedError):
     """A broker did not answer, or answered with an error; what it would have said is unknown."""
-
-
-class LacksApiError(NoAnswerError):
-    """A broker does not have an API in a version that the doctor knows."""
 
 
 class Connection:
@@ -122,21 +112,20 @@ class Connection:
 
     def version(self, api: Api) -> int:
         """The newest version of an API that both the broker and the doctor know; negative without one."""
-        (first, last), (oldest, newest) = self.versions.get(api, (0, -1)), VERSIONS[api]
-        shared = min(last, newest)
-        return shared if shared >= max(first, oldest) else -1
+        first, last = self.versions.get(api, (0, -1))
+        shared = min(last, api.newest)
+        return shared if shared >= max(first, api.oldest) else -1
 
     def has(self, api: Api) -> bool:
         """Whether the broker answers an API in a version that the doctor knows."""
         return self.version(api) >= 0
 
     def ask(self, api: Api, **values: Any) -> Any:
-        """Ask a request in its newest shared version, and return the response. `values` are fields of kio's schema (a
-        nested entity is a mapping, several are a sequence of them); those that the version lacks are left out. Raises
-        ConnectError or NoAnswerError; after these the next request has a new connection, on which no late answer comes.
-        """
+        """Send a request in the newest version that both sides know, and return the response. `values` are fields of
+        kio's schema, with a mapping for a nested entity; those that the version lacks are left out. Raises ConnectError
+        or NoAnswerError; the next request then opens a new connection, on which no late answer can arrive."""
         if not self.has(api):
-            raise LacksApiError(f"{self.address} does not answer {api.title}")
+            raise NoAnswerError(f"{self.address} does not answer {api.title}")
         if self.is_lost:
             self._open()
         try:
@@ -147,10 +136,8 @@ class Connection:
 
     def _ask(self, api: Api, version: int, values: Mapping[str, Any]) -> Any:
         self.asked += 1
-        is_old = api is Api.DESCRIBE_CONFIGS and version == 0
-        known = 1 if is_old else version
-        schema: Any = load_request_schema(api, known)
-        header: Any = schema.__header_schema__
+        request, response = _schemas(api, version)
+        header = request.__header_schema__
         sent = {
             "request_api_key": api,
             "request_api_version": version,
@@ -158,22 +145,24 @@ class Connection:
             "client_id": CLIENT,
         }
         with io.BytesIO() as buffer:
-            entity_writer(header)(buffer, header(**{name: sent[name] for name in _names(header)}))
-            entity_writer(schema)(buffer, _entity(api, known, schema, values))
-            body = buffer.getvalue()[:-1] if is_old else buffer.getvalue()
-        self._send(len(body).to_bytes(4, "big") + body, api)
+            entity_writer(header)(buffer, _entity(header, sent))
+            entity_writer(request)(buffer, _entity(request, values))
+            body = buffer.getvalue()
         try:
-            cursor = Cursor(self._receive(api))
-            response_schema: Any = load_response_schema(api, known)
-            if (told := read(response_schema.__header_schema__, cursor).correlation_id) != self.asked:
+            self.socket.settimeout(self.timeout)
+            self.socket.sendall(len(body).to_bytes(4, "big") + body)
+            cursor = Cursor(self._received())
+        except TimeoutError:
+            raise self._late(api) from None
+        except OSError as error:
+            raise self._ended(api, error) from None
+        try:
+            if (told := read(response.__header_schema__, cursor).correlation_id) != self.asked:
                 raise MalformedError(f"the answer to request {told}, not to {self.asked}")
-            if (
-                api is Api.API_VERSIONS
-                and version
-                and cursor.peek(2) == struct.pack(">h", ErrorCode.unsupported_version)
-            ):
+            is_refused = cursor.peek(2) == struct.pack(">h", ErrorCode.unsupported_version)
+            if api is Api.API_VERSIONS and version and is_refused:
                 return None  # KIP-511: the rest has the format of version 0
-            return read(OldResponse if is_old else response_schema, cursor)
+            return read(response, cursor)
         except MalformedError as error:
             raise ConnectError(
                 f"{self.address}: its answer is not of Kafka's protocol ({error}); check the port"
@@ -218,16 +207,8 @@ class Connection:
         reason = getattr(error, "reason", None) or error.strerror or type(error).__name__
         return ConnectError(f"{where}: no TLS connection ({reason}); check the port, and security.protocol in {file}")
 
-    def _send(self, data: bytes, api: Api) -> None:
-        try:
-            self.socket.sendall(data)
-        except TimeoutError:
-            raise self._late(api) from None
-        except OSError as error:
-            raise self._ended(api, error) from None
-
-    def _receive(self, api: Api) -> bytes:
-        start = self._bytes(4, api)
+    def _received(self) -> bytes:
+        start = self._bytes(4)
         if start in (b"HTTP", b"<htm", b"<!DO"):
             raise ConnectError(f"{self.address}: this port speaks HTTP, not Kafka's protocol; give a broker's listener")
         if start[:2] == b"\x15\x03" and self.security.tls is None:
@@ -236,21 +217,16 @@ class Connection:
         (length,) = struct.unpack(">i", start)
         if not 4 <= length <= MOST_RESPONSE:
             raise ConnectError(f"{self.address}: its answer is not of Kafka's protocol; check the port")
-        return self._bytes(length, api)
+        return self._bytes(length)
 
-    def _bytes(self, count: int, api: Api) -> bytes:
+    def _bytes(self, count: int) -> bytes:
         data = bytearray()
         until = time.monotonic() + self.timeout
         while len(data) < count:
-            try:
-                self.socket.settimeout(max(until - time.monotonic(), 0.001))
-                part = self.socket.recv(min(count - len(data), 1 << 20))
-            except TimeoutError:
-                raise self._late(api) from None
-            except OSError as error:
-                raise self._ended(api, error) from None
+            self.socket.settimeout(max(until - time.monotonic(), 0.001))
+            part = self.socket.recv(min(count - len(data), 1 << 20))
             if not part:
-                raise self._ended(api)
+                raise ConnectionError("the broker has closed the connection")
             data += part
         return bytes(data)
 
@@ -260,7 +236,7 @@ class Connection:
             f"{self.address}: no answer to {api.title} within {self.timeout:g} s; {check}give a longer --timeout"
         )
 
-    def _ended(self, api: Api, error: OSError | None = None) -> ConnectError | NoAnswerError:
+    def _ended(self, api: Api, error: OSError) -> ConnectError | NoAnswerError:
         what = f"{self.address} closed the connection instead of answering {api.title}"
         if isinstance(error, ssl.SSLError):
             return ConnectError(
@@ -279,7 +255,7 @@ class Connection:
 
     def _api_versions(self) -> Any:
         values = {"client_software_name": CLIENT, "client_software_version": "1"}
-        return self._ask(Api.API_VERSIONS, VERSIONS[Api.API_VERSIONS][1], values) or self._ask(Api.API_VERSIONS, 0, {})
+        return self._ask(Api.API_VERSIONS, Api.API_VERSIONS.newest, values) or self._ask(Api.API_VERSIONS, 0, {})
 
     def _log_in(self) -> None:
         login = self.security.login
@@ -288,8 +264,8 @@ class Connection:
         where, file = self.address, self.security.source
         if not self.has(Api.SASL_HANDSHAKE) or not self.has(Api.SASL_AUTHENTICATE):
             raise ConnectError(
-                f"{where} does not answer SaslHandshake and SaslAuthenticate, as brokers since 1.0 do where they ask"
-                f" for a user; correct the port, or security.protocol in {file}"
+                f"{where} lacks SaslHandshake or SaslAuthenticate, the APIs of a login since 1.0; correct the port, or"
+                f" security.protocol in {file}"
             )
         offer = self.ask(Api.SASL_HANDSHAKE, mechanism=login.mechanism)
         if offer.error_code == ErrorCode.illegal_sasl_state:
@@ -321,24 +297,33 @@ def name_of(code: int) -> str:
 
 
 @cache
-def _names(schema: Any) -> tuple[str, ...]:
-    return tuple(each.name for each in fields(schema))
+def _schemas(api: Api, version: int) -> tuple[Any, Any]:
+    """Return the schemas of a request and of its response."""
+    return NOT_IN_KIO.get((api, version)) or (load_request_schema(api, version), load_response_schema(api, version))
 
 
-def _entity(api: Api, version: int, schema: Any, values: Mapping[str, Any]) -> Any:
-    """Return kio's entity of these values. A mapping is a nested entity; its class has the name under "" in it."""
+@cache
+def _classes(schema: Any) -> Mapping[str, Any]:
+    """Return the fields of a schema by name, each with the class of its value, or of the elements if it is a list."""
+    classes = {}
+    hints = get_type_hints(schema)
+    for each in fields(schema):
+        kind = hints[each.name]
+        while inner := get_args(kind):  # of tuple[Topic, ...] | None: Topic
+            kind = inner[0]
+        classes[each.name] = kind
+    return classes
 
-    def converted(value: Any) -> Any:
+
+def _entity(schema: Any, values: Mapping[str, Any]) -> Any:
+    """Return the entity of a schema with these values, without those that the schema lacks."""
+
+    def converted(kind: Any, value: Any) -> Any:
         if isinstance(value, Mapping):
-            nested = getattr(load_payload_module(api, version, EntityType.request), value[""])
-            return _entity(api, version, nested, value)
+            return _entity(kind, value)
         if isinstance(value, Sequence) and not isinstance(value, str | bytes):
-            return tuple(converted(one) for one in value)
+            return tuple(converted(kind, one) for one in value)
         return value
 
-    return schema(**{name: converted(values[name]) for name in _names(schema) if name in values})
-
-
-def milliseconds(seconds: float) -> timedelta:
-    """Return a time for a field of a request."""
-    return timedelta(milliseconds=int(seconds * 1000))
+    known = {name: kind for name, kind in _classes(schema).items() if name in values}
+    return schema(**{name: converted(kind, values[name]) for name, kind in known.items()})

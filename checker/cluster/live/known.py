@@ -35,7 +35,13 @@ def add_snapshot(snapshot: Snapshot, contents: Contents) -> None:
     contents.racks = merged(contents.racks, racks)
     contents.evidence += _evidence(snapshot, contents)
     if snapshot.quorum is not None:
-        contents.voters |= dict.fromkeys(snapshot.quorum.voters, snapshot.place(QUORUM))
+        quorum, shown = snapshot.quorum, snapshot.place(QUORUM)
+        contents.voters |= dict.fromkeys(quorum.voters, shown)
+        contents.active_controller = quorum.leader
+        contents.doubts.no_leader = shown if quorum.leader is None else ""
+        # A node in combined mode that lags was up as a broker.
+        behind = set(quorum.behind) - {broker.id for broker in snapshot.brokers}
+        contents.doubts.voters |= dict.fromkeys(behind, f"lags behind the active controller ({shown})")
     place, has_kraft = snapshot.place(VERSIONS), KRAFT_QUORUM in snapshot.apis
     cluster = [_property(each, snapshot.place(CONFIGS)) for each in snapshot.cluster_settings or ()]
     for feature in snapshot.features:
@@ -52,6 +58,7 @@ def add_snapshot(snapshot: Snapshot, contents: Contents) -> None:
         contents.brokers[f"broker {broker.id}", Layer.RUNNING] += [
             _property(each, snapshot.place(CONFIGS, broker)) for each in broker.settings or () if _counts(each)
         ]
+    contents.has_unread_brokers = not told
     _add_topics(snapshot, contents, inherits=not told)
 
 
@@ -68,8 +75,7 @@ def _add_topics(snapshot: Snapshot, contents: Contents, *, inherits: bool) -> No
             for each in topic.settings or ()
             if each.source in ("topic", "unknown") or inherits
         ]
-        if topic.settings is not None:
-            contents.with_settings.add(topic.name)
+        (contents.unread_topics if topic.settings is None else contents.with_settings).add(topic.name)
         for each in topic.partitions:
             key = topic.name, each.number
             named, last_known = each.elr or (), each.last_known_elr or ()
@@ -125,10 +131,10 @@ def _evidence(snapshot: Snapshot, contents: Contents) -> Iterator[Evidence]:
                 tool=f"broker {newest[oldest].id}",
             )
             return
-    api = next(((name, since) for key, name, since in NEW_APIS if key in snapshot.apis), None)
-    if api is not None:
-        name, since = api
-        yield Evidence(f"answers {name} ({snapshot.place(VERSIONS)})", since=since, mode=mode, tool="a broker")
+    for key, name, since in NEW_APIS:
+        if key in snapshot.apis:
+            yield Evidence(f"answers {name} ({snapshot.place(VERSIONS)})", since=since, mode=mode, tool="a broker")
+            return
 
 
 def _supports(level: int, brokers: Iterable[BrokerRead]) -> str:

@@ -1,43 +1,40 @@
-"""DescribeConfigs in version 0, the only one of brokers 0.11 and 1.0. kio has no schema of it.
+"""DescribeConfigs in version 0, the only version of brokers 0.11 and 1.0. kio has no schemas of it.
 
-A request is one of version 1 without its last field, the byte `include_synonyms`. The response says of each setting
-only whether it is a default, and not where it is set. `read` (reading.py) reads these classes as it reads kio's.
+A request of version 0 does not have the last field of version 1, `include_synonyms`. A response does not have the
+synonyms of a setting either. In place of the source of a setting, it has one byte that says whether the setting is a
+default; here this byte, too, is called `config_source`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import ClassVar
+from collections.abc import Mapping
+from dataclasses import field, fields, make_dataclass
+from types import GenericAlias
+from typing import Any
+
+from kio.schema.describe_configs.v1.request import DescribeConfigsRequest
+from kio.schema.describe_configs.v1.response import (
+    DescribeConfigsResourceResult,
+    DescribeConfigsResponse,
+    DescribeConfigsResult,
+)
 
 
-@dataclass(frozen=True)
-class OldSetting:
-    """A setting of a resource."""
-
-    __flexible__: ClassVar[bool] = False
-    name: str = field(metadata={"kafka_type": "string"})
-    value: str | None = field(metadata={"kafka_type": "string"})
-    read_only: bool = field(metadata={"kafka_type": "bool"})
-    is_default: bool = field(metadata={"kafka_type": "bool"})
-    is_sensitive: bool = field(metadata={"kafka_type": "bool"})
-
-
-@dataclass(frozen=True)
-class OldResult:
-    """The settings of one resource, a topic or a broker."""
-
-    __flexible__: ClassVar[bool] = False
-    error_code: int = field(metadata={"kafka_type": "error_code"})
-    error_message: str | None = field(metadata={"kafka_type": "string"})
-    resource_type: int = field(metadata={"kafka_type": "int8"})
-    resource_name: str = field(metadata={"kafka_type": "string"})
-    configs: tuple[OldSetting, ...]
+def _version_0(schema: Any, lacks: str = "", **lists: Any) -> Any:
+    """Return a schema like one of version 1, without the field that it lacks; `lists` are the schemas of elements."""
+    types = {each.name: each.type for each in fields(schema)}
+    types |= {name: GenericAlias(tuple, (element, ...)) for name, element in lists.items()}
+    parts = [
+        (each.name, types[each.name], field(metadata=each.metadata)) for each in fields(schema) if each.name != lacks
+    ]
+    same = {name: getattr(schema, name) for name in ("__flexible__", "__header_schema__")}
+    return make_dataclass(f"Old{schema.__name__}", parts, frozen=True, namespace=same)
 
 
-@dataclass(frozen=True)
-class OldResponse:
-    """The whole response, with the broker's `throttle_time` in milliseconds."""
+OldRequest = _version_0(DescribeConfigsRequest, lacks="include_synonyms")
+OldSetting = _version_0(DescribeConfigsResourceResult, lacks="synonyms")
+OldResult = _version_0(DescribeConfigsResult, configs=OldSetting)
+OldResponse = _version_0(DescribeConfigsResponse, results=OldResult)
 
-    __flexible__: ClassVar[bool] = False
-    throttle_time: int = field(metadata={"kafka_type": "timedelta_i32"})
-    results: tuple[OldResult, ...]
+NOT_IN_KIO: Mapping[tuple[int, int], tuple[Any, Any]] = {(32, 0): (OldRequest, OldResponse)}
+"""The schemas of requests and responses that kio lacks, by the key and the version of the API."""

@@ -6,28 +6,21 @@ topics and of the whole cluster (DescribeConfigs), features (ApiVersions), the q
 is asked for reassignments. Each broker says its own settings, because no other broker knows them all.
 
 A part that a broker does not say, for lack of time, of permission or of the API, becomes a line of `Snapshot.unknown`.
-Only without the brokers or the partitions is there no snapshot.
+Without the brokers or the partitions there is no snapshot.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from isrcheck.checker.cluster.contents import MOST_LISTED, listed
 from isrcheck.checker.cluster.live.address import Address
-from isrcheck.checker.cluster.live.connection import (
-    Api,
-    ConnectError,
-    Connection,
-    LacksApiError,
-    NoAnswerError,
-    milliseconds,
-    name_of,
-)
+from isrcheck.checker.cluster.live.connection import Api, ConnectError, Connection, NoAnswerError, name_of
 from isrcheck.checker.cluster.live.old_configs import OldSetting
 from isrcheck.checker.cluster.live.security import Security
 from isrcheck.checker.cluster.live.snapshot import (
@@ -40,8 +33,6 @@ from isrcheck.checker.cluster.live.snapshot import (
     TopicRead,
 )
 from isrcheck.checker.cluster.property_files import PropertiesError, printable, shown
-from isrcheck.commands.exit_codes import UndecidedError
-from isrcheck.models.messages import UsageError
 
 TOPIC, BROKER = 2, 4
 """Kafka's numbers for kinds of resources with settings (ConfigResource.Type)."""
@@ -61,8 +52,11 @@ SOURCES = {1: "topic", 2: "broker", 3: "cluster", 4: "static", 5: "default"}
 """Where a setting is set, by the numbers of DescribeConfigs (ConfigSource)."""
 UNKNOWN_SOURCE = "unknown"
 SET_IN = {TOPIC: "topic", BROKER: "static"}
-"""Where a setting that is no default is set, by the kind of its resource, according to brokers before 1.1. They do not
-say it, and Kafka's own client takes it from the kind, too (DescribeConfigsResponse)."""
+"""Where a setting that is no default counts as set if the broker does not say where, by the kind of its resource. This
+concerns brokers before 1.1. Kafka's own client does the same (DescribeConfigsResponse)."""
+
+Replicas = tuple[int, ...]
+"""Brokers of a partition by their ids."""
 
 TOPICS_AT_ONCE, PARTITIONS_AT_ONCE, BROKERS_AT_ONCE = 500, 2000, 16
 NO_LEADER = -1
@@ -89,13 +83,17 @@ def read_cluster(request: Request) -> Snapshot:
 
 
 def _first_that_answers(request: Request) -> Connection:
-    problems: list[UsageError | UndecidedError] = []
+    """Return a connection to the first address that answers. If none does, raise the first error, which then also names
+    the other addresses."""
+    problems: list[ConnectError | NoAnswerError] = []
     for address in request.addresses:
         try:
             return Connection(address, request.security, request.timeout)
         except (ConnectError, NoAnswerError) as error:
             problems.append(error)
-    raise problems[0]
+    first, *others = problems
+    also = f"; {listed(list(map(str, request.addresses[1:])))} cannot be used either" if others else ""
+    raise type(first)(f"{first}{also}")
 
 
 class _Reading:
@@ -148,32 +146,34 @@ class _Reading:
         self._compare(snapshot)
         return replace(snapshot, unknown=tuple(self.unknown))
 
+    @contextmanager
+    def _noting(self, what: str) -> Iterator[None]:
+        """Note a part of the cluster as unknown, with the reason, if no broker says it."""
+        try:
+            yield
+        except (ConnectError, NoAnswerError) as error:
+            self.unknown.append(f"{what}: {error}")
+
     # --- brokers and partitions ---
 
     def _metadata(self, topics: Sequence[str] | None) -> Any:
         """Ask for the brokers and these topics (None: all)."""
-        named = (
-            None
-            if topics is None
-            else [{"": "MetadataRequestTopic", "name": name, "topic_id": None} for name in topics]
-        )
+        named = None if topics is None else [{"name": name, "topic_id": None} for name in topics]
         flags = {"include_cluster_authorized_operations": False, "include_topic_authorized_operations": False}
         return self.server.ask(Api.METADATA, topics=named, allow_auto_topic_creation=False, **flags)
 
     def _topics(self) -> tuple[dict[str, list[PartitionRead]], Api]:
         """Return the partitions of each topic, and the API that described them."""
         if self.server.has(Api.DESCRIBE_TOPIC_PARTITIONS):
-            try:
+            with self._noting("eligible leader replicas"):
                 return self._described(), Api.DESCRIBE_TOPIC_PARTITIONS
-            except (ConnectError, NoAnswerError) as error:
-                self.unknown.append(f"the eligible leader replicas: {error}")
         elif self.server.has(Api.DESCRIBE_QUORUM):
             self.unknown.append(f"eligible leader replicas: {_lacks(self.server, Api.DESCRIBE_TOPIC_PARTITIONS)}")
         answer = self._metadata(self.request.topics or None)
         return self._partitions(answer.topics), Api.METADATA
 
     def _described(self) -> dict[str, list[PartitionRead]]:
-        wanted = [{"": "TopicRequest", "name": name} for name in sorted(self.request.topics)]
+        wanted = [{"name": name} for name in sorted(self.request.topics)]
         found: dict[str, list[PartitionRead]] = {}
         cursor = None
         while True:
@@ -191,7 +191,7 @@ class _Reading:
             here = following.topic_name, following.partition_index
             if cursor is not None and here <= (cursor["topic_name"], cursor["partition_index"]):
                 raise NoAnswerError(f"{self.server.address} describes the same partitions again and again")
-            cursor = {"": "Cursor", "topic_name": here[0], "partition_index": here[1]}
+            cursor = {"topic_name": here[0], "partition_index": here[1]}
 
     def _partitions(self, topics: Sequence[Any]) -> dict[str, list[PartitionRead]]:
         found = {}
@@ -206,29 +206,24 @@ class _Reading:
             found[topic.name] = [_partition(each) for each in topic.partitions]
         return found
 
-    def _reassignments(
-        self, controller: Any | None
-    ) -> dict[tuple[str, int], tuple[tuple[int, ...], tuple[int, ...]]] | None:
+    def _reassignments(self, controller: Any | None) -> Mapping[tuple[str, int], tuple[Replicas, Replicas]] | None:
         """Return the added and removed replicas of each partition under reassignment; None if they are unknown."""
-        what = "reassignments under way"
         api = Api.LIST_PARTITION_REASSIGNMENTS
-        try:
+        with self._noting("reassignments under way"):
             if not self.server.has(api):
-                raise LacksApiError(_lacks(self.server, api))
+                raise NoAnswerError(_lacks(self.server, api))
             if controller is None:
                 raise NoAnswerError("no controller is known")
             with self._connected(controller) as connection:
-                answer = connection.ask(api, timeout=milliseconds(self.request.timeout), topics=None)
+                answer = connection.ask(api, timeout=timedelta(seconds=self.request.timeout), topics=None)
             if answer.error_code:
                 raise NoAnswerError(f"{name_of(answer.error_code)} from {connection.address}")
-        except (ConnectError, NoAnswerError) as error:
-            self.unknown.append(f"{what}: {error}")
-            return None
-        return {
-            (topic.name, each.partition_index): (tuple(each.adding_replicas), tuple(each.removing_replicas))
-            for topic in answer.topics
-            for each in topic.partitions
-        }
+            return {
+                (topic.name, each.partition_index): (each.adding_replicas, each.removing_replicas)
+                for topic in answer.topics
+                for each in topic.partitions
+            }
+        return None
 
     def _connected(self, broker: Any) -> Connection:
         return Connection(Address(broker.host, broker.port), self.request.security, self.request.timeout)
@@ -238,7 +233,7 @@ class _Reading:
     def _topic_settings(self, names: Sequence[str]) -> dict[str, tuple[SettingRead, ...]]:
         found: dict[str, tuple[SettingRead, ...]] = {}
         failed: dict[str, list[str]] = {}
-        try:
+        with self._noting("settings of topics"):
             for start in range(0, len(names), TOPICS_AT_ONCE):
                 some = names[start : start + TOPICS_AT_ONCE]
                 for result in _configs(self.server, TOPIC, some, TOPIC_KEYS):
@@ -246,8 +241,6 @@ class _Reading:
                         failed.setdefault(name_of(result.error_code), []).append(result.resource_name)
                     else:
                         found[result.resource_name] = _settings(result)
-        except (ConnectError, NoAnswerError) as error:
-            self.unknown.append(f"settings of topics: {error}")
         for reason, topics in failed.items():
             which = f"topic {printable(topics[0])}" if len(topics) == 1 else f"{len(topics):,} topics"
             self.unknown.append(f"settings of {which}: {reason}")
@@ -256,11 +249,9 @@ class _Reading:
     def _cluster_settings(self) -> tuple[SettingRead, ...] | None:
         if self.server.version(Api.DESCRIBE_CONFIGS) == 0:
             return ()  # brokers before 1.1 have no such settings (KIP-226)
-        try:
+        with self._noting("dynamic settings of the whole cluster"):
             return _settings_of_broker(self.server, "")
-        except (ConnectError, NoAnswerError) as error:
-            self.unknown.append(f"dynamic settings of the whole cluster: {error}")
-            return None
+        return None
 
     def _brokers(self, brokers: Sequence[Any]) -> list[BrokerRead]:
         """Ask every broker for its own settings, several at the same time."""
@@ -300,42 +291,36 @@ class _Reading:
     def _quorum(self) -> QuorumRead | None:
         if not self.server.has(Api.DESCRIBE_QUORUM):
             return None
-        partition = {"": "PartitionData", "partition_index": 0}
-        topic = {"": "TopicData", "topic_name": METADATA_TOPIC, "partitions": [partition]}
-        try:
+        topic = {"topic_name": METADATA_TOPIC, "partitions": [{"partition_index": 0}]}
+        with self._noting("controllers and voters"):
             answer = self.server.ask(Api.DESCRIBE_QUORUM, topics=[topic])
             states = [each for told in answer.topics for each in told.partitions]
             code = answer.error_code or next((each.error_code for each in states), 0)
             if code or not states:
                 raise NoAnswerError(name_of(code) if code else f"{self.server.address} says nothing about it")
-        except (ConnectError, NoAnswerError) as error:
-            self.unknown.append(f"controllers and voters: {error}")
-            return None
-        (state,) = states[:1]
-        ends = {voter.replica_id: voter.log_end_offset for voter in state.current_voters}
-        return QuorumRead(
-            None if state.leader_id < 0 else state.leader_id,
-            tuple(sorted(ends)),
-            tuple(sorted(each.replica_id for each in state.observers)),
-            tuple(sorted(voter for voter, end in ends.items() if end < ends.get(state.leader_id, end))),
-        )
+            state = states[0]
+            ends = {voter.replica_id: voter.log_end_offset for voter in state.current_voters}
+            return QuorumRead(
+                None if state.leader_id < 0 else state.leader_id,
+                tuple(sorted(ends)),
+                tuple(sorted(each.replica_id for each in state.observers)),
+                tuple(sorted(voter for voter, end in ends.items() if end < ends.get(state.leader_id, end))),
+            )
+        return None
 
     def _compare(self, snapshot: Snapshot) -> None:
         """Ask for the brokers again, and report those that came or went during the reading."""
-        try:
-            now = {each.node_id for each in self._metadata(()).brokers}
-        except (ConnectError, NoAnswerError) as error:
-            self.unknown.append(f"whether the cluster changed while it was read: {error}")
-            return
         before = {broker.id for broker in snapshot.brokers}
-        for what, changed in (("stopped", before - now), ("came up", now - before)):
-            if changed:
-                which = ", ".join(map(str, sorted(changed)))
-                self.unknown.append(f"the cluster changed while it was read: broker {which} {what}; read it again")
+        with self._noting("whether the cluster changed while it was read"):
+            now = {each.node_id for each in self._metadata(()).brokers}
+            for what, changed in (("stopped", before - now), ("came up", now - before)):
+                if changed:
+                    which = ", ".join(map(str, sorted(changed)))
+                    self.unknown.append(f"the cluster changed while it was read: broker {which} {what}; read it again")
 
 
 def _lacks(server: Connection, api: Api) -> str:
-    return f"{server.address} does not answer {api.title}, as it is too old for it, or has ZooKeeper"
+    return f"{server.address} does not answer {api.title}: it is too old, or its cluster has ZooKeeper"
 
 
 def _partition(each: Any) -> PartitionRead:
@@ -343,22 +328,18 @@ def _partition(each: Any) -> PartitionRead:
     return PartitionRead(
         each.partition_index,
         None if each.leader_id == NO_LEADER else each.leader_id,
-        tuple(each.replica_nodes),
-        tuple(each.isr_nodes),
-        None if elr is None else tuple(elr),
-        None if last_known is None else tuple(last_known),
-        tuple(getattr(each, "offline_replicas", ())),
+        each.replica_nodes,
+        each.isr_nodes,
+        elr,
+        last_known,
+        getattr(each, "offline_replicas", ()),
     )
 
 
 def _configs(connection: Connection, kind: int, names: Sequence[str], keys: Sequence[str] | None) -> Sequence[Any]:
-    resources = [
-        {"": "DescribeConfigsResource", "resource_type": kind, "resource_name": name, "configuration_keys": keys}
-        for name in names
-    ]
-    flags: Mapping[str, bool] = {"include_synonyms": False, "include_documentation": False}
-    answer = connection.ask(Api.DESCRIBE_CONFIGS, resources=resources, **flags)
-    results: Sequence[Any] = answer.results
+    resources = [{"resource_type": kind, "resource_name": name, "configuration_keys": keys} for name in names]
+    flags = {"include_synonyms": False, "include_documentation": False}
+    results: Sequence[Any] = connection.ask(Api.DESCRIBE_CONFIGS, resources=resources, **flags).results
     return results
 
 
@@ -385,5 +366,5 @@ def _settings(result: Any) -> tuple[SettingRead, ...]:
 
 def _source(kind: int, setting: Any) -> str:
     if isinstance(setting, OldSetting):
-        return "default" if setting.is_default else SET_IN[kind]
+        return "default" if setting.config_source else SET_IN[kind]
     return SOURCES.get(setting.config_source, UNKNOWN_SOURCE)

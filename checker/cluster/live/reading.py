@@ -14,6 +14,7 @@ import uuid
 from collections.abc import Callable
 from dataclasses import MISSING, fields
 from functools import cache, partial
+from operator import methodcaller
 from typing import Any, get_args, get_origin, get_type_hints
 
 from isrcheck.checker.cluster.live.cursor import Cursor, MalformedError
@@ -71,9 +72,9 @@ def _reader(hint: Any, kind: str | None, compact: bool) -> Read:
         element = _reader(get_args(hint)[0], kind, compact)
         return partial(_array, element=element, compact=compact, nullable=nullable)
     if kind is None:
-        return partial(_nullable_entity if nullable else _entity, schema=hint)
+        return partial(_nullable_entity if nullable else read, hint)
     if kind in INTEGERS:
-        return partial(_integer, form=INTEGERS[kind])
+        return methodcaller("integer", INTEGERS[kind])
     if kind == "bool":
         return lambda cursor: cursor.integer(">b") != 0
     if kind == "float64":
@@ -87,15 +88,7 @@ def _reader(hint: Any, kind: str | None, compact: bool) -> Read:
     raise AssertionError(f"no reader for {kind}: this is a defect")
 
 
-def _integer(cursor: Cursor, form: str) -> int:
-    return cursor.integer(form)
-
-
-def _entity(cursor: Cursor, schema: Any) -> Any:
-    return read(schema, cursor)
-
-
-def _nullable_entity(cursor: Cursor, schema: Any) -> Any:
+def _nullable_entity(schema: Any, cursor: Cursor) -> Any:
     """Read an entity that may be null: if the byte before the entity is negative, return None."""
     return None if cursor.integer(">b") < 0 else read(schema, cursor)
 

@@ -19,7 +19,7 @@ MOST_ITERATIONS = 1_000_000
 
 
 class NotTrustedError(Exception):
-    """The broker does not know the password either, or answers in another form than SCRAM's."""
+    """The broker does not prove that it knows the password, or its answer is not one of SCRAM."""
 
 
 @dataclass(frozen=True)

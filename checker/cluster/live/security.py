@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 import ssl
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,6 +41,20 @@ _OF_THE_TOKEN = {
 }
 """For each value that a token endpoint asks for: the option of JAAS, then the keys of Kafka since 4.1 (KIP-1139) and of
 librdkafka."""
+_TO_PEM = {
+    "ssl.truststore": (
+        "ca.pem",
+        "keytool -list -rfc -keystore {file} > ca.pem",
+        "openssl pkcs12 -in {file} -nokeys -out ca.pem",
+    ),
+    "ssl.keystore": (
+        "client.pem",
+        "keytool -importkeystore -srckeystore {file} -destkeystore client.p12 -deststoretype PKCS12, then"
+        " openssl pkcs12 -in client.p12 -nodes -out client.pem",
+        "openssl pkcs12 -in {file} -nodes -out client.pem",
+    ),
+}
+"""For each store: the PEM file that replaces it, and the commands that convert a key store of Java and PKCS12 to it."""
 _TRUST, _KEY = ("ssl.truststore.location", "ssl.ca.location"), ("ssl.keystore.location", "ssl.certificate.location")
 
 
@@ -103,18 +118,12 @@ def _tls(given: dict[str, Property]) -> ssl.SSLContext:
     if trust is not None or inline is not None:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     if trust is not None:
-        place = _pem(
-            trust, "keytool -list -rfc -keystore {file} > ca.pem", "openssl pkcs12 -in {file} -nokeys -out ca.pem"
-        )
-        try:
+        place = _pem(trust, "ssl.truststore")
+        with _readable(trust):
             context.load_verify_locations(place)
-        except (OSError, ssl.SSLError) as error:
-            raise _unusable(trust, error) from None
     if inline is not None:
-        try:
+        with _readable(inline):
             context.load_verify_locations(cadata=inline.value)
-        except ssl.SSLError as error:
-            raise _unusable(inline, error) from None
     if secret := _first(given, "ssl.keystore.key", "ssl.key.pem"):
         raise PropertiesError(
             f"{secret.place}: {secret.key} has a private key in the text, which Python's TLS reads only from a file;"
@@ -134,41 +143,40 @@ def _tls(given: dict[str, Property]) -> ssl.SSLContext:
 
 def _present(context: ssl.SSLContext, store: Property, key: Property | None, password: Property | None) -> None:
     """Let the client present its certificate, whose private key may be in a file of its own."""
-    to_pem = "keytool -importkeystore -srckeystore {file} -destkeystore client.p12 -deststoretype PKCS12, then"
-    export = "openssl pkcs12 -in {file} -nodes -out client.pem"
-    certificate = _pem(store, f"{to_pem} {export.format(file='client.p12')}", export)
-    try:
+    certificate = _pem(store, "ssl.keystore")
+    with _readable(store, " with ssl.key.password" if password else ""):
         context.load_cert_chain(certificate, key.value if key else None, password.value if password else "")
-    except (OSError, ssl.SSLError) as error:
-        raise _unusable(store, error, " with ssl.key.password" if password else "") from None
 
 
-def _pem(line: Property, from_java: str, from_pkcs12: str) -> Path:
-    """Return the path that a setting names. Raises PropertiesError with the cure if the file is not a PEM file."""
+def _pem(line: Property, store: str) -> Path:
+    """Return the path that a setting names. Raises PropertiesError with the cure if the file is not a PEM file; `store`
+    is the beginning of the keys that Kafka has for such a file."""
     place = Path(line.value.strip())
-    try:
+    with _readable(line):
         start = place.read_bytes()[:4096]
-    except OSError as error:
-        raise _unusable(line, error) from None
     if b"-----BEGIN" in start:
         return place
     is_of_java = start.startswith(_JAVA_KEY_STORES)
     kind = "a key store of Java (JKS)" if is_of_java else "a PKCS12 store" if start[:1] == b"\x30" else "no PEM file"
+    new, from_java, from_pkcs12 = _TO_PEM[store]
     command = (from_java if is_of_java else from_pkcs12).format(file=place)
-    new = "client.pem" if "client.pem" in command else "ca.pem"
-    kind_key = "ssl.keystore" if new == "client.pem" else "ssl.truststore"
     raise PropertiesError(
         f"{line.place}: {line.key}={place} is {kind}, and only PEM files are read; convert it ({command}),"
-        f" and give {kind_key}.type=PEM and {kind_key}.location={new}"
+        f" and give {store}.type=PEM and {store}.location={new}"
     )
 
 
-def _unusable(line: Property, error: OSError, more: str = "") -> PropertiesError:
-    reason = "no certificate, or no key for it" if isinstance(error, ssl.SSLError) else error.strerror
-    shown = "the certificates" if "\n" in line.value or "BEGIN" in line.value else line.value.strip()
-    return PropertiesError(
-        f"{line.place}: {line.key}: {shown} cannot be used{more} ({reason}); give a readable PEM file"
-    )
+@contextmanager
+def _readable(line: Property, more: str = "") -> Iterator[None]:
+    """Raise PropertiesError, which names a setting, if its certificates or its key cannot be read."""
+    try:
+        yield
+    except OSError as error:  # TLS has a kind of them
+        reason = "no certificate, or no key for it" if isinstance(error, ssl.SSLError) else error.strerror
+        shown = "the certificates" if "\n" in line.value or "BEGIN" in line.value else line.value.strip()
+        raise PropertiesError(
+            f"{line.place}: {line.key}: {shown} cannot be used{more} ({reason}); give a readable PEM file"
+        ) from None
 
 
 # --- SASL ---

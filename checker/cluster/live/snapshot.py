@@ -14,19 +14,17 @@ import json
 import re
 import types
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import asdict, dataclass, is_dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, Union, get_args, get_origin, get_type_hints
 
-from isrcheck.checker.cluster.property_files import PropertiesError
+from isrcheck.checker.cluster.property_files import PropertiesError, printable
 from isrcheck.models.messages import UsageError
 
 FORMAT = "isrcheck_snapshot"
 VERSION = 1
 _KEY = re.compile(rf'"{FORMAT}"\s*:')  # within a string, a quotation mark has a backslash before it
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +138,7 @@ class Snapshot:
 
 def save(snapshot: Snapshot, path: Path) -> None:
     """Keep a snapshot in a file. Raises UsageError if the file cannot be written."""
-    text = json.dumps({FORMAT: VERSION, **_plain(snapshot)}, separators=(",", ":"))
+    text = json.dumps({FORMAT: VERSION, **asdict(snapshot)}, separators=(",", ":"))
     try:
         path.write_text(f"{text}\n", encoding="utf-8")
     except OSError as error:
@@ -156,21 +154,25 @@ def read_snapshot(text: str, path: Path) -> Snapshot:
     """Read the text of a file that `save` wrote; `path` is for messages. Raises PropertiesError if it is damaged."""
     try:
         content = json.loads(text)
-        if content.pop(FORMAT, None) != VERSION:
-            raise PropertiesError(f"{path}: a snapshot of another version of isrcheck; read the cluster again")
-        snapshot: Snapshot = _value(Snapshot, content, "the snapshot")
+        if content.pop(FORMAT, None) == VERSION:
+            snapshot: Snapshot = _value(Snapshot, content, "the snapshot")
+            _check_partitions(snapshot)
+            return snapshot
     except (ValueError, RecursionError) as error:
-        if isinstance(error, PropertiesError):
-            raise
         reason = str(error).partition(":")[0]
         raise PropertiesError(f"{path}: a damaged snapshot ({reason}); read the cluster again, with --save") from None
-    return snapshot
+    raise PropertiesError(f"{path}: a snapshot of another version of isrcheck; read the cluster again")
 
 
-def _plain(value: Any) -> Any:
-    if is_dataclass(value):
-        return {each.name: _plain(getattr(value, each.name)) for each in fields(value)}
-    return [_plain(one) for one in value] if isinstance(value, tuple) else value
+def _check_partitions(snapshot: Snapshot) -> None:
+    """Raise ValueError if the leader of a partition, or a member of its ISR, is no replica of it."""
+    for topic in snapshot.topics:
+        for each in topic.partitions:
+            name = f"{printable(topic.name)}-{each.number}"
+            if each.leader is not None and each.leader not in each.replicas:
+                raise ValueError(f"broker {each.leader} leads {name}, but is not a replica of it; no leader is null")
+            if strangers := [broker for broker in each.isr if broker not in each.replicas]:
+                raise ValueError(f"broker {strangers[0]} is in the ISR of {name}, but not a replica of it")
 
 
 @cache

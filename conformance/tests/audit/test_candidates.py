@@ -6,7 +6,7 @@ import pytest
 
 from conformance.tests.audit.building import batch, batches, broker
 from conformance.tests.audit.running import audit
-from conformance.tests.metadata_log.building import change, folder, partition, records, topic
+from conformance.tests.metadata_log.building import change, folder, partition, records, spelled_id, topic
 from isrcheck.commands.exit_codes import DONE, UNDECIDED, USAGE, VIOLATED
 
 
@@ -34,6 +34,10 @@ def ask(capsys):
 
 
 REPLACED = "replaced: a later leader began without them: acknowledged only if its election was unclean"
+MAYBE = (
+    "replaced: a later leader began without them. It lacked committed records, too, so these may have been acknowledged"
+)
+LISTED = "committed: the list of acknowledged records has them, or a later record of the same log"
 COMMITTED = "committed: below the high watermark of a broker that has them"
 PERHAPS = "perhaps acknowledged: no broker that has them has a high watermark above them on its disk"
 UNCOMMITTED = "not committed: a broker of the ISR or ELR lacks them"
@@ -123,11 +127,43 @@ def test_a_member_of_the_isr_leads_cleanly(ask, incident):
     assert code == DONE
     lines, _ = ask(*incident, "--elr", "broker1", "--replicas", "broker1,broker2,broker3")
     assert told(lines, "advice") == [
-        "advice: start broker1: it was in the ELR, so Kafka elects it and loses nothing committed, unless its disk lost"
-        " what others have"
+        "advice: start broker1: it was in the ELR, so Kafka elects it, if the ISR is empty, and loses nothing"
+        " committed, unless its disk lost what others have"
     ]
     assert f"  offset 4 of epoch 2, on broker2: {UNCOMMITTED}" in lines
     assert told(lines, "not known") == []
+
+
+def test_a_member_of_the_elr_leads_only_while_the_isr_is_empty(ask, incident):
+    lines, _ = ask("broker1", "broker2", "--isr", "broker2", "--elr", "broker1", "--replicas", "broker2,broker1")
+    assert told(lines, "advice") == [
+        "advice: start broker2: it was in the ISR, so Kafka elects it and loses nothing committed, unless its disk lost"
+        " what others have",
+        "advice: start broker1: it was in the ELR, so Kafka elects it, once the controller has fenced broker2, and"
+        " loses nothing committed, unless its disk lost what others have",
+    ]
+
+
+def test_an_option_that_is_repeated_adds_brokers(ask, incident):
+    both = ask(*incident, "--isr", "broker1,broker2", "--elr", "broker1,broker3")
+    assert ask(*incident, "--isr", "broker1", "--isr", "broker2", "--elr", "broker1", "--elr", "broker3") == both
+
+
+def test_a_member_of_the_elr_that_is_no_replica(ask, incident):
+    """A broker that a reassignment has removed may stay in the ELR; Kafka elects replicas only."""
+    lines, _ = ask(*incident, "--replicas", "broker1,broker3", "--elr", "broker2,broker1,5")
+    assert told(lines, "Kafka elects")[0] == (
+        "Kafka elects: broker1, once it is live, in a clean election from the ELR, if the ISR is empty"
+    )
+    lines, _ = ask(*incident, "--replicas", "broker1,broker3", "--elr", "broker2,5")
+    assert told(lines, "Kafka elects")[0] == (
+        "Kafka elects: nobody, for broker2 and 5 are no replicas, in a clean election from the ELR, if the ISR is empty"
+    )
+    assert told(lines, "advice") == [
+        "advice: broker2 was in the ELR, but is no replica: Kafka does not elect it, and puts its copy aside as a stray"
+        " one when it starts. Save its folder before",
+        elect("broker1"),
+    ]
 
 
 def test_a_member_of_the_isr_without_committed_records_proves_nothing(ask, incident):
@@ -182,6 +218,16 @@ COSTS = (
                 "none of them that stopped uncleanly: such a broker leaves ISR and ELR when it registers again",
                 "if ISR and ELR are empty, broker2, once it is live, as the last known leader, in an unclean election:"
                 " loses 2 records",
+            ],
+        ),
+        (
+            ["--replicas", "broker3,broker1,broker4,broker2", "--isr", "broker2", "--elr", "broker1"],
+            [
+                "broker2, once it is live, in a clean election from the ISR",
+                "once the controller has fenced broker2, and so moved the whole ISR to the ELR: the first live one of"
+                " broker1, broker2, in a clean election from the ELR",
+                "none of them that stopped uncleanly: such a broker leaves ISR and ELR when it registers again",
+                f"otherwise, {ALLOWED} {COSTS}",
             ],
         ),
         (
@@ -263,6 +309,60 @@ def test_the_id_is_in_the_log_folder(ask, incident, tmp_path):
     )
 
 
+@pytest.mark.parametrize("places", [("broker2", "broker3"), ("x/n2/kafka-logs", "x/n3/kafka-logs")])
+def test_the_options_name_brokers_by_their_ids(capsys, ask, tmp_path, monkeypatch, places):
+    """As in the output of kafka-topics: 3 is the broker whose meta.properties says so, whatever its folder's name."""
+    monkeypatch.chdir(tmp_path)
+    for number, place in zip((2, 3), places, strict=True):
+        broker(tmp_path / place, batches(*[0] * (7 - number)), high_watermark=2)
+        (tmp_path / place / "meta.properties").write_text(f"version=1\nnode.id={number}\n")
+    second, third = places
+    lines, code = ask(*places, "--replicas", "3,2", "--isr", "3")
+    assert told(lines, "Kafka elects") == [
+        f"Kafka elects: {third}, once it is live, in a clean election from the ISR",
+        f"Kafka elects: otherwise, {ALLOWED} {third} (loses 1 record), {second} (loses nothing)",
+    ]
+    assert told(lines, "advice") == [
+        f"advice: start {third}: it was in the ISR, so Kafka elects it and loses nothing committed, unless its disk"
+        " lost what others have"
+    ]
+    assert told(lines, "not known") == []
+    assert code == DONE
+    assert audit(capsys, *places, "--isr", "3").errors == ""
+
+
+def test_a_folder_with_the_id_of_another_broker_as_its_name(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for number, place in ((2, "3"), (3, "4")):
+        (broker(tmp_path / place, batches(0)) / "meta.properties").write_text(f"node.id={number}\n")
+    assert audit(capsys, "3", "4", "--isr", "3") == (
+        USAGE,
+        "",
+        "conform: --isr 3: 3 may be any of the folders 3, 4; give the folders other names\n",
+    )
+
+
+def test_an_id_at_the_end_of_a_name_is_told(capsys, incident, tmp_path):
+    told = audit(capsys, *incident, "--isr", "2,broker2")
+    assert "assumed: broker2 is the broker with id 2, because its folder has no meta.properties\n" in told.out
+    assert "assumed" not in audit(capsys, *incident, "--isr", "broker2").out
+    (tmp_path / "broker1" / "meta.properties").write_text("broker.id=2\n")
+    assert "assumed" not in audit(capsys, *incident, "--isr", "2").out
+    (tmp_path / "broker1").rename(tmp_path / "old2")
+    (tmp_path / "old2" / "meta.properties").unlink()
+    told = audit(capsys, "old2", "broker2", "--isr", "2")
+    assert (told.code, told.errors) == (
+        USAGE,
+        "conform: --isr 2: 2 may be any of the folders old2, broker2; name the folder\n",
+    )
+    (tmp_path / "old2" / "meta.properties").write_text("broker.id=two\n")
+    told = audit(capsys, "old2", "broker2", "--isr", "2")
+    assert (told.code, told.errors.partition(" is not")[0]) == (
+        USAGE,
+        "conform: old2/meta.properties: byte 0: 'two'",
+    )
+
+
 def test_a_metadata_log_that_cannot_help(capsys, incident, tmp_path):
     def complaint(*words):
         told = audit(capsys, *words)
@@ -291,6 +391,60 @@ def test_a_metadata_log_that_cannot_help(capsys, incident, tmp_path):
     )
 
 
+def with_topic_ids(folder, **ids):
+    """Write the topic ids of brokers' copies of t-0."""
+    for name, topic_id in ids.items():
+        (folder / name / "t-0" / "partition.metadata").write_text(f"version: 0\ntopic_id: {topic_id}\n")
+
+
+def test_a_metadata_log_with_another_topic_of_the_name(capsys, incident, tmp_path):
+    place, other = log_of(tmp_path, isr=(2,)), spelled_id("old")
+    with_topic_ids(tmp_path, broker1=other, broker2=other, broker3=other)
+    answer = audit(capsys, *incident, "--candidates", "--metadata", place)
+    assert answer.errors == (
+        f"conform: --metadata: the topic of t-0 has the id {spelled_id('t')} in the metadata log, and another in the"
+        f" log folders ({other} on broker1, {other} on broker2, {other} on broker3): its replicas, ISR and ELR are"
+        " those of another topic, and are not used; give files of one cluster and of one moment\n"
+    )
+    assert answer.code == USAGE
+    assert f"{elect('broker2')}\n" in answer.out
+    assert f"{MEMBERS}\n" in answer.out
+    with_topic_ids(tmp_path, broker1=spelled_id("t"), broker2=spelled_id("t"), broker3=spelled_id("t"))
+    answer = audit(capsys, *incident, "--candidates", "--metadata", place)
+    assert (answer.code, answer.errors) == (DONE, "")
+
+
+def test_the_metadata_log_tells_which_topic_id_is_right(ask, incident, tmp_path):
+    with_topic_ids(tmp_path, broker1=spelled_id("old"), broker2=spelled_id("old"), broker3=spelled_id("t"))
+    lines, code = ask(*incident, "--metadata", log_of(tmp_path, isr=(2,)))
+    assert code == USAGE
+    assert lines[2].split()[0] == "broker3"
+    assert told(lines, "advice") == [
+        "advice: look for the right folder of broker2: it was in the ISR, but its copy has another topic id",
+        elect("broker3"),
+    ]
+    left_out = "its copy has another topic id: its loss is not known"
+    costs = "broker3 (loses nothing), broker1 ({0}), broker 4 (no folder: its loss is not known), broker2 ({0})"
+    assert f"Kafka elects: otherwise, {ALLOWED} {costs.format(left_out)}" in lines
+    assert told(lines, "not known") == [
+        "not known: what broker1 has: its copy has another topic id, and is left out",
+        "not known: what broker 4 has: its folder was not given",
+        "not known: what broker2 has: its copy has another topic id, and is left out",
+    ]
+
+
+def test_copies_of_two_topics_of_one_name(ask, incident, tmp_path):
+    with_topic_ids(tmp_path, broker2="A" * 22, broker3="B" * 22)
+    lines, code = ask("broker2", "broker3", "--replicas", "broker2,broker3")
+    assert code == USAGE
+    assert told(lines, "advice") == [
+        f"advice: first find out which topic id is the right one (kafka-topics.sh --describe prints it): broker2 has"
+        f" {'A' * 22}, broker3 has another. --metadata tells it, too",
+        elect("broker2"),
+    ]
+    assert "not known: what broker3 has: its copy has another topic id, and is left out" in lines
+
+
 def test_a_list_counts_what_each_candidate_loses(ask, incident):
     lines, _ = ask(*incident, "--acked", "acked.txt")
     assert [line.split()[-1] for line in lines[1:5]] == ["listed", "1", "0", "2"]
@@ -300,9 +454,63 @@ def test_a_list_counts_what_each_candidate_loses(ask, incident):
     ]
     assert told(lines, "advice") == [
         elect("broker2"),
+        "advice: broker1 loses fewer committed records (0 instead of 2), but also what later leaders wrote: an earlier"
+        " election was unclean, and you have to choose",
         "advice: broker1 loses fewer of the listed records (0 instead of 1)",
     ]
+    assert f"  offsets 4 to 5 of epoch 1, on broker1: {LISTED}" in lines
+    assert (
+        f"  offset 4 of epoch 2, on broker2: {PERHAPS}" in lines
+    )  # m4 is in both epochs: either may be the listed one
     assert told(lines, "not known")[-1] == f"{LAG}the list tells it only of what it lists"
+
+
+@pytest.mark.parametrize("option", ["--isr", "--elr"])
+def test_a_member_without_a_listed_record_is_no_clean_leader(capsys, ask, tmp_path, monkeypatch, option):
+    """Both high watermarks are below the record: only its producer knows that it was committed."""
+    monkeypatch.chdir(tmp_path)
+    broker(tmp_path / "broker2", batches(*[0] * 9), high_watermark=5)
+    broker(tmp_path / "broker3", batches(*[0] * 6), high_watermark=5)
+    (tmp_path / "acked.txt").write_text("6 m6\n", encoding="utf-8")
+    words = ["broker2", "broker3", "--replicas", "broker3,broker2", option, "broker3", "--acked", "acked.txt"]
+    group = option.removeprefix("--").upper()
+    lines, code = ask(*words)
+    assert code == VIOLATED
+    assert told(lines, "advice") == [
+        f"advice: broker3 was in the {group}, yet lacks 1 committed record: did its disk lose them? Kafka may elect it"
+        " when it starts: keep it down until another broker leads",
+        elect("broker2"),
+    ]
+    assert f"  offset 6 of epoch 0, on broker2: {LISTED}" in lines
+    assert f"  offsets 7 to 8 of epoch 0, on broker2: {PERHAPS}" in lines
+    assert [line.partition(" which ")[2] for line in audit(capsys, *words, "--candidates").findings] == [
+        f"broker2 holds: a committed record is missing, for broker3 was in the {group}"
+    ]
+
+
+def test_a_listed_record_that_no_copy_has(ask, tmp_path, monkeypatch):
+    """Broker 3 was in the ISR, and nobody has more: that it lacks other records does not tell that they were not
+    committed."""
+    monkeypatch.chdir(tmp_path)
+    broker(tmp_path / "broker2", batches(*[0] * 4), high_watermark=2)
+    broker(tmp_path / "broker3", batches(*[0] * 3), high_watermark=2)
+    (tmp_path / "acked.txt").write_text("7 m7\n", encoding="utf-8")
+    lines, _ = ask("broker2", "broker3", "--isr", "broker3", "--acked", "acked.txt")
+    assert told(lines, "advice") == [
+        "advice: start broker3: it was in the ISR, so Kafka elects it and loses nothing committed that a copy has,"
+        " unless its disk lost what others have",
+        "advice: no copy has 1 listed record (offsets 7): only a replica without a folder here can have them",
+    ]
+    assert f"  offset 3 of epoch 0, on broker2: {PERHAPS}" in lines
+
+
+def test_records_of_a_leader_that_a_leader_with_a_loss_replaced(ask, incident, tmp_path):
+    """The list proves that the election of broker 2 was unclean: the others may be acknowledged, too."""
+    (tmp_path / "acked.txt").write_text('{"offset": 4, "value": "w4"}\n', encoding="utf-8")
+    broker(tmp_path / "broker4", [*batches(0, 0, 0, 0), *batches(1, 1, start=4, values="w")], epochs=[(0, 0), (1, 4)])
+    lines, _ = ask("broker2", "broker4", "--acked", "acked.txt")
+    assert f"  offset 4 of epoch 1, on broker4: {LISTED}" in lines
+    assert f"  offset 5 of epoch 1, on broker4: {MAYBE}" in lines
 
 
 def test_an_earlier_unclean_election_is_a_choice(ask, tmp_path, monkeypatch):
@@ -372,13 +580,16 @@ def test_what_was_not_read_is_not_known(ask, tmp_path, monkeypatch):
     (tmp_path / "acked.txt").write_text("2 m2\n", encoding="utf-8")
     lines, code = ask("broker1", "broker2", "--acked", "acked.txt", "--isr", "broker2", "--replicas", "broker1,broker2")
     assert told(lines, "not known") == [
-        f"{LAG}the list tells it only of what it lists",
         "not known: which records of broker1 are committed: it has no high watermark on disk",
         "not known: the leader epochs of broker1: its checkpoint is missing, and its batches stand in for it",
         "not known: what broker2 has from offset 1 on, which was not read: it may lose less, or hold more",
         "not known: whether broker2 has 1 listed record: what is there was not read, or compacted",
     ]
-    assert lines[3].split() == ["broker2", "0", "at", "least", "1", "3", "0", "2", "0", "0", "0"]
+    assert lines[3].split() == ["broker2", "0", "at", "least", "1", "3", "2", "0", "0", "0", "0"]
+    assert told(lines, "advice")[0] == (
+        "advice: broker2 was in the ISR, yet may lack 2 committed records: did its disk lose them? Kafka may elect it"
+        " when it starts: keep it down until another broker leads"
+    )
     assert code == USAGE
 
 
@@ -406,7 +617,7 @@ def test_the_object(capsys, incident):
             }
         ],
         "more_than_the_best": [
-            {"first_offset": 4, "last_offset": 5, "epoch": 1, "brokers": ["broker1"], "standing": "replaced"}
+            {"first_offset": 4, "last_offset": 5, "epoch": 1, "brokers": ["broker1"], "standing": "committed"}
         ],
         "truncations": [{"broker": "broker2", "offset": 4, "removed": 1}],
         "deleted_below": None,
@@ -433,7 +644,7 @@ def test_leader_epochs_that_go_back(ask, tmp_path, monkeypatch):
     lines, code = ask("broker1", "broker2")
     assert lines[4:7] == [
         "broker1 loses 2 records:",
-        f"  offsets 2 to 3 of epoch 0, on broker2: {REPLACED}",
+        f"  offsets 2 to 3 of epoch 0, on broker2: {MAYBE}",
         "  broker2 truncates its log at offset 1: it removes 3 records",
     ]
     assert code == VIOLATED

@@ -146,7 +146,7 @@ def partition(name: str, number: int, *replicas: int, partition_epoch: int = 0, 
 
 def change(name: str, number: int, **fields: tuple[int, ...] | int) -> bytes:
     """A PartitionChangeRecord of version 2."""
-    tags = {"isr": 0, "leader": 1, "replicas": 2, "elr": 6, "last_known_elr": 7}
+    tags = {"isr": 0, "leader": 1, "replicas": 2, "removing": 3, "adding": 4, "elr": 6, "last_known_elr": 7}
     forms = {
         tags[key]: struct.pack(">i", value) if isinstance(value, int) else brokers(*value)
         for key, value in fields.items()

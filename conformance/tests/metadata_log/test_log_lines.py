@@ -253,7 +253,24 @@ def test_what_a_line_leaves_out_is_as_before(capsys, tmp_path):
         (None, None, None, 7, [2], None),
         (None, None, None, 8, [1, 2], None),
     ]
-    assert [one["is_unclean"] for one in told.json["partitions"][0]["states"]] == [False, False, True, False, False]
+    states = told.json["partitions"][0]["states"]
+    assert [one["is_unclean"] for one in states] == [False, False, True, False, False]
+    assert [one["time"] for one in states] == [
+        "before 12:00:00.000",
+        "12:00:00.000",
+        "12:00:00.000",
+        "before 12:00:00.000",
+        "12:00:00.000",
+    ]
+
+
+def test_a_line_of_the_change_tells_its_time_better_than_the_line_of_the_next(capsys, tmp_path):
+    """The next change says only that the state was there before; a later file has the line of the change itself."""
+    first, second = tmp_path / "controller.log", tmp_path / "server.log"
+    first.write_text(changed("isr: [1] -> [1, 2], partitionEpoch: 1 -> 2"))
+    second.write_text("[11:00:00.000] [Partition t-0 broker=1] ISR updated to 1 and version updated to 1 (kafka)\n")
+    states = metadata(capsys, first, second, "--json").json["partitions"][0]["states"]
+    assert [(one["time"], len(one["seen_in"])) for one in states] == [("11:00:00.000", 1), ("12:00:00.000", 0)]
 
 
 def replayed(differences: str, record: str) -> str:

@@ -7,10 +7,27 @@ import shutil
 
 import pytest
 
-from conformance.tests.metadata_log.building import REAL, change, folder, metadata, partition, records, snapshot, topic
+from conformance.tests.metadata_log.building import (
+    REAL,
+    change,
+    folder,
+    message,
+    metadata,
+    partition,
+    records,
+    snapshot,
+    spelled_id,
+    text,
+    topic,
+    topic_id,
+)
 from isrcheck.commands.exit_codes import DIVERGED, DONE, USAGE
 from isrcheck.conformance.cli import main
 
+FAULTS = (
+    "before `conform follow`, add a line of kind fault where a broker stopped, froze or started, or an operator asked"
+    " for an election: the metadata log does not tell these"
+)
 KILLED, STARTED = ({"kind": "fault", "what": what, "broker": 1} for what in ("kill -9", "start"))
 
 
@@ -19,7 +36,7 @@ def killed(capsys, tmp_path):
     """The observations of the recording `leader_killed`, without those of its shutdown."""
     path = tmp_path / "history.ndjson"
     told = metadata(capsys, REAL / "leader_killed", "--partition", "t-0", "--out", path)
-    assert (told.code, told.out.splitlines()[-1]) == (DONE, f"written: {path}: 6 metadata lines")
+    assert (told.code, told.out.splitlines()[-2:]) == (DONE, [f"written: {path}: 6 metadata lines", FAULTS])
     return [json.loads(line) for line in path.read_text().splitlines()][:4]
 
 
@@ -32,10 +49,10 @@ def written(path, lines):
     return path
 
 
-def follow(capsys, path):
+def follow(capsys, path, protocol="4.1"):
     """The exit code of `conform follow`, and its answer without line breaks."""
     capsys.readouterr()
-    code = main(["follow", str(path), "--protocol", "4.1"])
+    code = main(["follow", str(path), "--protocol", protocol])
     return code, " ".join(capsys.readouterr().out.replace(str(path), "FILE").split())
 
 
@@ -85,6 +102,72 @@ def test_a_history_beside_its_recording_is_followed_with_it(capsys, tmp_path, is
     assert follow(capsys, copy)[0] == code
 
 
+@pytest.mark.sampled
+def test_reassignments_are_written_and_explained(capsys, tmp_path):
+    path = tmp_path / "history.ndjson"
+    metadata(capsys, REAL / "reassign", "--partition", "t-0", "--out", path)
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    assert [(line["n"], line["replicas"], line["unseen"]) for line in lines if line.get("what") == "reassign"] == [
+        (1, [1, 2], True),
+        (3, [2, 3], True),
+        (6, [1, 2, 3], True),
+    ]
+    assert [(line["n"], line["replicas"]) for line in lines if line["kind"] == "metadata"][:6] == [
+        (0, [1, 2, 3]),
+        (2, [1, 2]),
+        (4, [2, 3, 1]),
+        (5, [2, 3]),
+        (7, [1, 2, 3]),
+        (8, [1, 2, 3]),
+    ]
+    code, told = follow(capsys, written(path, lines[:10]), "4.3")  # what follows is the shutdown of all brokers
+    assert (code, told.startswith("EXPLAINED: FILE is a behaviour of 4.3, ")) == (DONE, True)
+
+
+@pytest.mark.parametrize(
+    ("changes", "lines"),
+    [
+        (
+            [
+                {"replicas": (2, 3, 1), "adding": (3,), "removing": (1,)},
+                {"replicas": (1, 2), "adding": (), "removing": ()},
+            ],
+            [
+                {"kind": "fault", "what": "reassign", "replicas": [2, 3], "unseen": True},
+                {"kind": "fault", "what": "reassign", "replicas": None, "unseen": True},
+            ],
+        ),
+        (
+            [
+                {"replicas": (2, 3, 1), "adding": (3,), "removing": (1,)},
+                {"replicas": (2, 3), "adding": (), "removing": ()},
+            ],
+            [{"kind": "fault", "what": "reassign", "replicas": [2, 3], "unseen": True}],
+        ),
+        (
+            [{"replicas": (2, 1)}],
+            [
+                {
+                    "kind": "note",
+                    "what": "PartitionChangeRecord",
+                    "unmodelled": "a change of the order of the replicas",
+                }
+            ],
+        ),
+        ([{"isr": (1,)}], []),
+    ],
+)
+def test_what_an_operator_must_have_requested(capsys, tmp_path, changes, lines):
+    place = folder(
+        tmp_path, records(topic("t"), partition("t", 0, 1, 2), *(change("t", 0, **each) for each in changes))
+    )
+    path = tmp_path / "history.ndjson"
+    metadata(capsys, place, "--out", path)
+    found = [json.loads(line) for line in path.read_text().splitlines()]
+    wanted = [{key: line[key] for key in line if key not in ("n", "label")} for line in found]
+    assert [line for line in wanted if line["kind"] not in ("header", "metadata")] == lines
+
+
 def test_a_history_that_begins_later_says_so(capsys, tmp_path):
     place = folder(tmp_path, records(change("t", 0, isr=(1,)), start=40))
     snapshot(place, 40, [topic("t"), partition("t", 0, 1, 2, partition_epoch=7, leader_epoch=3)])
@@ -115,6 +198,37 @@ def test_what_cannot_be_written(capsys, tmp_path, words, error):
     assert not words or path.read_text() == "mine"
 
 
+def test_a_topic_that_was_created_again_is_named_by_its_id(capsys, tmp_path):
+    old, new = (spelled_id(name) for name in ("t", "again"))
+    again = text("t") + topic_id("again")
+    values = [
+        topic("t"),
+        partition("t", 0, 1, 2),
+        message(9, 0, topic_id("t")),
+        message(2, 0, again),
+        partition("again", 0, 2, 3),
+    ]
+    place, path = folder(tmp_path, records(*values)), tmp_path / "history.ndjson"
+    told = metadata(capsys, place, "--partition", "t-0", "--out", path)
+    assert (told.code, told.errors) == (
+        USAGE,
+        "conform: --out needs one partition, and there are 2; topics of one name, one after the other: give --partition"
+        f" t-0@{old} or --partition t-0@{new}\n",
+    )
+    for number, leader in ((old, 1), (new, 2)):
+        told = metadata(capsys, place, "--partition", f"t-0@{number}", "--out", path)
+        assert (told.code, told.out.count(" (topic id"), f"t-0 (topic id {number})" in told.out) == (DONE, 1, True)
+        assert json.loads(path.read_text().splitlines()[1])["leader"] == leader
+        path.unlink()
+    assert metadata(capsys, place, "--partition", "t-0").out.count(" (topic id") == 2
+    assert metadata(capsys, place, "--partition", "t-0", "--partition", f"t-0@{new}").out.count(" (topic id") == 2
+    told = metadata(capsys, place, "--partition", "t-0@AAAA")
+    assert (told.code, told.errors.partition(";")[0]) == (
+        USAGE,
+        "conform: --partition t-0@AAAA: no file has a state of this topic id",
+    )
+
+
 def test_a_partition_that_no_file_has(capsys):
     for words, error in [
         (("--topic", "tt"), "--topic tt: no file has a state of this topic; did you mean t?"),
@@ -122,7 +236,10 @@ def test_a_partition_that_no_file_has(capsys):
             ("--partition", "t-1"),
             "--partition t-1: no file has a state of this partition; choose another partition of the topic",
         ),
-        (("--partition", "t"), "--partition t: not a partition; write it as TOPIC-N"),
+        (
+            ("--partition", "t"),
+            "--partition t: not a partition; write it as TOPIC-N, or as TOPIC-N@ID with its topic id",
+        ),
     ]:
         told = metadata(capsys, REAL / "leader_killed", *words)
         assert (told.code, told.errors) == (USAGE, f"conform: {error}\n")

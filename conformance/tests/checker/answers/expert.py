@@ -169,7 +169,7 @@ def read_facts(cluster: Cluster) -> dict[str, str]:
     }
     if transactions is None:
         return facts | {"transactions_v2": "no"}
-    return facts | {"transactions_v2": _word(transactions.protocol in NEW_EPOCHS)}
+    return facts | {"transactions_v2": _word(transactions.entries["protocol"] in NEW_EPOCHS)}
 
 
 def claim(answer: Answer, fact: str) -> str | None:

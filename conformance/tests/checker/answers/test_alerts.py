@@ -102,11 +102,60 @@ def test_no_rule_that_always_fires(rules):
     text = rules("replication.factor=2\nmin.insync.replicas=2\nacks=all\n")[1]
     assert "KafkaAtMinIsr" not in names(text)
     assert (
-        "# No rule for AtMinIsrPartitionCount, which is above 0 also when all is well: Kafka 4.1, 2 replicas,"
+        "# KafkaAtMinIsr leaves out what is at the minimum also when all is well: Kafka 4.1, 2 replicas,"
         " min.insync.replicas=2, acks=all\n"
     ) in text
     text = rules("replication.factor=1\nacks=all\n")[1]
     assert names(text) & {"KafkaUnderReplicatedPartitions", "KafkaAtMinIsr", "KafkaIsrShrinks"} == set()
+
+
+def described(name, replicas):
+    """Output of kafka-topics for a topic with 1 partition and min.insync.replicas=2."""
+    return (
+        f"Topic: {name}\tPartitionCount: 1\tReplicationFactor: {len(replicas) // 2 + 1}\t"
+        "Configs: min.insync.replicas=2\n"
+        f"\tTopic: {name}\tPartition: 0\tLeader: 1\tReplicas: {replicas}\tIsr: {replicas}\n"
+    )
+
+
+def test_topics_without_a_spare_replica_are_left_out_of_the_minimum_alone(rules):
+    """The metric of each partition watches the other topics."""
+    text = rules(described("a.b", "1,2") + described("c", "1,2,3") + described("d", "1,2"))[1]
+    (rule,) = [one for one in yaml.safe_load(text)["groups"][0]["rules"] if one["alert"] == "KafkaAtMinIsr"]
+    assert rule["expr"] == 'sum(kafka_cluster_partition_atminisr{topic!~"a\\\\.b|d"}) > 0'
+    assert metrics(promql.parse(rule["expr"])) == {
+        exported("kafka.cluster:type=Partition,name=AtMinIsr,topic=c,partition=0")
+    }
+    assert rule["annotations"]["description"].endswith("Source: kafka.cluster:type=Partition,name=AtMinIsr")
+    assert "# KafkaAtMinIsr leaves out what is at the minimum also when all is well: " in text
+
+
+@pytest.mark.parametrize(
+    ("release", "lacking"),
+    [
+        ("0.11.0.3", {"KafkaUnderMinIsr": "1.0", "KafkaOfflineLogDirectory": "1.0"}),
+        ("1.0.2", {"KafkaAtMinIsr": "2.3", "KafkaLateTransactions": "3.2"}),
+        ("2.2.2", {"KafkaAtMinIsr": "2.3", "KafkaLateTransactions": "3.2"}),
+        ("2.3.0", {"KafkaLateTransactions": "3.2"}),
+        ("3.1.0", {"KafkaLateTransactions": "3.2"}),
+        ("3.2.0", {}),
+    ],
+)
+def test_no_rule_for_a_metric_that_the_release_lacks(rules, release, lacking):
+    """The releases are those of Kafka's tags without and with the metric."""
+    text = rules(f"{DURABLE}transactional.id=a\n", f"--kafka-version {release}")[1]
+    said = dict(re.findall(r"# No (\w+), whose metric \w+ came with Kafka ([\d.]+): ", text))
+    assert lacking.items() <= said.items()
+    assert said.keys() & names(text) == set()
+    assert said.keys() | names(text) >= REPLICATED | {"KafkaUnderMinIsr", "KafkaLateTransactions"}
+
+
+def test_late_transactions_are_those_of_producer_state_manager(rules):
+    text = rules(f"{DURABLE}transactional.id=a\n")[1]
+    assert annotation(text, "KafkaLateTransactions", "summary") == (
+        "transactions are open for 5 minutes longer than transaction.max.timeout.ms permits: read_committed consumers"
+        " wait at them"
+    )
 
 
 MBEANS = {
@@ -122,6 +171,8 @@ MBEANS = {
     "kafka.server:type=ReplicaManager,name=IsrShrinksPerSec": "Count",
     "kafka.server:type=ReplicaManager,name=PartitionsWithLateTransactionsCount": "Value",
     "kafka.server:type=ReplicaManager,name=LeaderCount": "Value",
+    # kafka.cluster.Partition
+    "kafka.cluster:type=Partition,name=AtMinIsr,topic=c,partition=0": "Value",
     # kafka.log.LogManager
     "kafka.log:type=LogManager,name=OfflineLogDirectoryCount": "Value",
 }
@@ -129,6 +180,7 @@ MBEANS = {
 that of a meter is Count."""
 
 EXPORTER = (
+    (r"kafka.(\w+)<type=(.+), name=(.+), (.+)=(.+), (.+)=(.+)><>Value", r"kafka_\1_\2_\3"),
     (r"kafka.(\w+)<type=(.+), name=(.+)PerSec\w*><>Count", r"kafka_\1_\2_\3_total"),
     (r"kafka.(\w+)<type=(.+), name=(.+)><>Value", r"kafka_\1_\2_\3"),
 )
@@ -153,6 +205,8 @@ def metrics(expression):
             return metrics(left) | metrics(right)
         case promql.Call(args=arguments):
             return set().union(*map(metrics, arguments))
+        case promql.ParenExpr(expr=inner):
+            return metrics(inner)
         case promql.NumberLiteral():
             return set()
 
@@ -175,6 +229,19 @@ def test_every_expression_compares_a_value_with_its_threshold():
                 assert f"{sign} {number:g}" == alert.threshold
             case other:
                 pytest.fail(f"{alert.name}: {other}")
+
+
+def test_a_restart_of_several_brokers_is_seen_without_samples_from_before_it(rules):
+    """After a long outage, and of new pods, Prometheus has no earlier sample; an orderly roll is no common restart."""
+    text = rules(DURABLE)[1]
+    (alert,) = [alert for alert in ALERTS if alert.name == "KafkaBrokersRestartedTogether"]
+    started = "(process_start_time_seconds and on (instance) kafka_server_replicamanager_leadercount)"
+    assert alert.expression == (f"count({started} > time() - 900 and {started} > scalar(max({started})) - 120) > 1")
+    assert alert.severity == "warning"
+    assert annotation(text, alert.name, "summary") == (
+        "brokers started within 2 minutes of each other: if they lost power, records that were not flushed can be lost"
+        " (restarts by hand in such quick succession look the same; brokers that come back one by one are not noticed)"
+    )
 
 
 def test_the_file_has_the_format_of_prometheus(rules):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import shlex
 
@@ -144,7 +145,7 @@ def test_defaults_of_brokers_change_and_those_of_clients_stay(ask, fake):
 def test_a_known_failure_of_clients_stays_with_their_release(ask, fake):
     fake.rule = saying(finding(Word.VIOLATED), "buffer_is_reused_in_flight")
     _, upgrade = ask("t --kafka-version 3.7 --compare 4.3", t=DURABLE)
-    _, downgrade = ask("t --kafka-version 4.3 --compare 3.7", t=DURABLE)
+    _, downgrade = ask("t --kafka-version 4.3 --metadata-version 3.7 --compare 3.7", t=DURABLE)
     assert "12.8" in listed(upgrade, "unchanged")
     assert "12.8" not in listed(downgrade, "new")
 
@@ -162,11 +163,67 @@ def test_zookeeper_that_is_only_assumed_stays(ask, fake):
 
 
 def test_a_downgrade_is_said_and_lowers_an_assumed_metadata_version(ask):
-    _, out = ask("t --kafka-version 4.1 --compare 3.9", t=DURABLE)
-    assert out["headline"].startswith("After a downgrade from Kafka 4.1 to 3.9: ")
+    _, out = ask("t --kafka-version 4.2 --compare 4.1", t=DURABLE)
+    assert out["headline"].startswith("After a downgrade from Kafka 4.2 to 4.1: ")
     assert out["assumed"][1] == (
-        "metadata.version was lowered to that of 3.9 before (kafka-features downgrade), as brokers need it"
+        "metadata.version was lowered to that of 4.1 before (kafka-features downgrade), as brokers need it"
     )
+
+
+def test_eligible_leader_replicas_stay_on_in_a_downgrade_that_their_feature_permits(ask, fake):
+    """Level 1 of the feature needs metadata.version 4.0-IV1, although only 4.1-IV0 enables it in new clusters."""
+    _, out = ask("t --kafka-version 4.1 --compare 4.0", t=DURABLE)
+    assert out["assumed"][2] == (
+        "eligible.leader.replicas.version stays 1, as it needs only metadata.version 4.0-IV1; kafka-features downgrade"
+        " --release-version would lower it too"
+    )
+    assert {dict(case.switches).get("ELR") for case, _ in fake.asked if case.protocol == "4.0"} == {"on"}
+    assert out["stays_off"] == []
+
+
+def test_no_eligible_leader_replicas_stay_off_in_a_downgrade(ask, fake):
+    files = {"t": DURABLE, "b": "eligible.leader.replicas.version=0\n"}
+    _, out = ask("t b --kafka-version 4.1 --compare 4.0", **files)
+    assert "eligible.leader.replicas.version stays" not in " ".join(out["assumed"])
+    assert {dict(case.switches).get("ELR") for case, _ in fake.asked if case.protocol == "4.0"} == {None}
+
+
+def test_the_metadata_versions_below_which_kafka_lowers_nothing(ask):
+    """Every pair of neighbouring releases since 3.3, by MetadataVersion.didMetadataChange."""
+    every = ["3.3", "3.4", "3.5", "3.6", "3.7", "3.8", "3.9", "4.0", "4.1", "4.2", "4.3", "4.4"]
+    refused = [
+        new
+        for old, new in itertools.pairwise(every)
+        if ask(f"t --kafka-version {new} --metadata-version {new} --compare {old}", t=DURABLE)[1].find(
+            "refuses to lower"
+        )
+        > 0
+    ]
+    assert refused == ["3.4", "3.5", "3.6", "3.7", "4.0", "4.3", "4.4"]
+
+
+def test_nothing_is_searched_for_a_broken_side(ask):
+    """Kafka 3.6 refuses every write, as min.insync.replicas is above the number of replicas; 3.7 does not."""
+    files = {"t": "replication.factor=2\nmin.insync.replicas=3\nacks=all\n"}
+    broken, others = (
+        "no acks=all write can be acknowledged",
+        "what else can go wrong is not searched while no acks=all write can be acknowledged",
+    )
+    _, out = ask("t --kafka-version 3.6 --metadata-version 3.6 --compare 3.7", **files)
+    assert out["headline"] == "After an upgrade from Kafka 3.6 to 3.7: 1 fixed, 0 new, 1 undecided, 0 unchanged"
+    (pair,) = out["configurations"]
+    assert pair["fixed"] == [{"label": "Broken", "says": broken, "before": "present", "after": "absent"}]
+    assert pair["undecided"] == [{"label": "Broken", "says": others, "before": "undecided", "after": "present"}]
+    _, out = ask("t --kafka-version 3.5 --metadata-version 3.5 --compare 3.6", **files)
+    assert (listed(out, "unchanged"), listed(out, "undecided")) == ([broken], [others])
+
+
+def test_what_is_assumed_of_the_mode_is_said_once(ask):
+    _, out = ask("t --kafka-version 2.8 --compare 3.9", t=DURABLE)
+    assert [line for line in out["assumed"] if "ZooKeeper" in line] == [
+        "ZooKeeper, the inter.broker.protocol.version of 2.8; give process.roles in a broker's file if it uses KRaft,"
+        " or a broker's file"
+    ]
 
 
 def test_the_same_release(ask):
@@ -211,7 +268,24 @@ def test_each_configuration_is_compared_and_the_worst_is_first(ask):
         ),
         (
             "--kafka-version 4.1 --metadata-version 4.1 --compare 3.9",
-            "--compare 3.9: brokers of Kafka 3.9 do not start: metadata.version 4.1 (--metadata-version) is newer;"
+            "--compare 3.9: brokers of Kafka 3.9 do not start: metadata.version 4.1 (--metadata-version) is newer,"
+            " and Kafka refuses to lower it below 4.0-IV1, which changed the metadata's records",
+        ),
+        (
+            "--kafka-version 4.4 --compare 4.3",
+            "--compare 4.3: brokers of Kafka 4.3 do not start: metadata.version 4.4 (--kafka-version) is newer, and"
+            " Kafka refuses to lower it below 4.4-IV2, which changed the metadata's records; if the cluster has an"
+            " older one, give --metadata-version",
+        ),
+        (
+            "--kafka-version 3.9 --compare 2.8",
+            "--compare 2.8: brokers of Kafka 2.8 do not start: metadata.version 3.9 (--kafka-version) is newer, and"
+            " Kafka refuses to lower it below 3.7-IV2, which changed the metadata's records; if the cluster has an"
+            " older one, give --metadata-version; give zookeeper.connect in a broker's file if it uses ZooKeeper",
+        ),
+        (
+            "--kafka-version 4.2 --metadata-version 4.2 --compare 4.1",
+            "--compare 4.1: brokers of Kafka 4.1 do not start: metadata.version 4.2 (--metadata-version) is newer;"
             " lower it first, and give the lower one",
         ),
         (

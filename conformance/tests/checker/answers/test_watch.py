@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 from jsonschema import validate
+from kio.schema.errors import ErrorCode
 
 from conformance.tests.checker.cluster.live.stub import Api, Part, StubCluster, served, speaking
 from conformance.tests.docs.json_reference import SCHEMA
@@ -169,6 +170,27 @@ def test_a_saved_file_gives_the_same_answer(tmp_path: Path, capsys: pytest.Captu
         check(words)
         assert capsys.readouterr() == live
     assert live.err == ""
+
+
+UNREAD = "the settings of topic orders and of brokers could not be read; add files that have them"
+
+
+@pytest.mark.parametrize("silent", [False, True])
+def test_settings_that_could_not_be_read_leave_the_answer_open(
+    silent: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    denied = {} if silent else {Api.DESCRIBE_CONFIGS: ErrorCode.cluster_authorization_failed}
+    cluster = StubCluster(errors=denied)
+    if silent:
+        cluster.silent |= {(broker, Api.DESCRIBE_CONFIGS) for broker in cluster.racks}
+    with served(cluster):
+        words = ["doctor", "--bootstrap-server", cluster.address, "--timeout", "0.1"]
+        assert check(words) == UNDECIDED
+        told = capsys.readouterr().out
+        assert check([*words, "--lose", "1"]) == UNDECIDED
+        assert capsys.readouterr().err == f"check: --lose: {UNREAD}\n"
+    assert told.splitlines()[0] == f"Cannot tell, because {UNREAD}"
+    assert "For      topic orders, Kafka 4.1, 3 replicas, min.insync.replicas=unknown, acks=all" in told
 
 
 @pytest.mark.parametrize(

@@ -30,11 +30,13 @@ from isrcheck.commands.exit_codes import SAFE, USAGE, VIOLATED
 
 MIN_2 = Rules(min_insync_replicas=2, controllers_minimum=2)
 ELR = Rules(min_insync_replicas=2, controllers_minimum=2, has_elr=True)
+ELR_ACKS_1 = replace(ELR, acks_all=False)
 UNCLEAN = Rules(unclean_election=True)
 ACKS_1 = Rules(acks_all=False)
 FLUSHED = Rules(flushes_every_message=True)
 LOST, POWER, RESTART = Kind.LOST, Kind.POWER, Kind.RESTART
 STOPS = {Effect.NO_READS, Effect.NO_WRITES}
+LOSES = {Effect.LOSS} | STOPS
 
 
 def ids(*brokers: int) -> frozenset[int]:
@@ -66,6 +68,11 @@ def partition(*replicas: int, isr: str = "", elr: str = "", leader: int | None =
         (partition(1), ACKS_1, RESTART, ["1"], STOPS, None, None),
         (partition(1, 2, isr="1"), UNCLEAN, RESTART, ["12"], {Effect.LOSS} | STOPS, Cause.UNCLEAN, None),
         (partition(1, 2), MIN_2, LOST, ["7"], set(), None, 1),
+        (partition(2, 5, 8, isr="2", elr="5"), ELR_ACKS_1, RESTART, ["258"], LOSES, Cause.ONLY_LEADER, None),
+        (partition(2, 5, 8, isr="2", elr="5"), ELR_ACKS_1, POWER, ["2"], LOSES, Cause.ONLY_LEADER, None),
+        (partition(2, 5, 8, isr="2"), ELR_ACKS_1, RESTART, ["258"], STOPS, None, None),
+        (partition(2, 5, 8, isr="2", elr="5"), ELR, POWER, ["2"], LOSES, Cause.PERHAPS_UNCLEAN, None),
+        (partition(2, 5, 8, isr="2", elr="5"), ELR, POWER, ["25"], LOSES, Cause.UNFLUSHED, None),
     ],
 )
 def test_what_an_event_does(standing, rules, kind, steps, effects, cause, leader):
@@ -79,6 +86,20 @@ def test_brokers_that_leave_a_small_isr_are_awaited_with_elr():
     events = [Event(ids(broker), Kind.RESTART) for broker in (3, 2, 1)]
     after = after_all(partition(1, 2, 3), events, ELR)
     assert (after.isr, after.elr, after.leader) == (ids(), ids(1, 2), None)
+
+
+@pytest.mark.parametrize("kind", [RESTART, POWER])
+def test_brokers_with_ephemeral_storage_come_back_without_their_logs(kind):
+    every = Event(ids(1, 2, 3), kind, emptied=ids(1, 2, 3))
+    assert after(partition(1, 2, 3), every, FLUSHED).cause is Cause.EMPTIED
+    assert after(partition(1, 2, 3), replace(every, emptied=ids(3)), FLUSHED).cause is Cause.EMPTIED
+    assert after(partition(1, 2, 3, isr="12"), replace(every, emptied=ids(3)), FLUSHED).cause is None
+    assert after(partition(1, 2, 3), replace(every, brokers=ids(1, 2)), FLUSHED).cause is None
+    assert after(Standing((1, 2), ids(1), None), every, FLUSHED).cause is Cause.NOBODY_LEFT
+    assert after(partition(1, 2), replace(every, has_majority=False), FLUSHED).cause is Cause.EMPTIED
+    unnoticed = replace(FLUSHED, keeps_unnoticed_leader=True)
+    assert after(partition(1, 2, 3), Event(ids(1), kind, emptied=ids(1)), unnoticed).cause is Cause.EMPTIED
+    assert after(partition(1, 2, 3), Event(ids(1), kind, emptied=ids(2)), unnoticed).cause is None
 
 
 def test_one_more_loss():
@@ -105,6 +126,14 @@ def test_strangers_in_the_elr_keep_the_last_known_leader_from_being_elected():
     assert after(enough, Event(ids(1, 2), Kind.RESTART), ELR).strangers == set()
 
 
+def test_if_nobody_is_known_to_have_the_records_each_replica_can_have_the_only_copy():
+    """A change of min.insync.replicas makes the controller forget who may lead a leaderless partition (8.32)."""
+    forgotten = Standing((1, 2), ids(), None)
+    assert after(forgotten, Event(ids(1)), ELR).cause is Cause.NOBODY_LEFT
+    assert after(forgotten, Event(ids(7)), ELR).cause is None
+    assert one_loss_away(forgotten, ELR) == {Effect.LOSS}
+
+
 @pytest.mark.parametrize(
     ("standing", "rules", "steps", "effects", "cause", "leader"),
     [
@@ -128,6 +157,7 @@ def test_without_a_majority_of_controllers_nobody_is_elected_and_no_isr_changes(
     assert (after.isr, after.elr, after.joiners) == (standing.isr, standing.elr, ids())
 
 
+@pytest.mark.parametrize("has_majority", [True, False])
 @pytest.mark.parametrize(
     ("kind", "flushes", "keeps", "cause"),
     [
@@ -137,9 +167,11 @@ def test_without_a_majority_of_controllers_nobody_is_elected_and_no_isr_changes(
         (RESTART, False, True, None),
     ],
 )
-def test_up_to_3_9_a_leader_that_loses_power_leads_again_before_a_controller_notices(kind, flushes, keeps, cause):
+def test_up_to_3_9_a_leader_that_loses_power_leads_again_before_a_controller_notices(
+    kind, flushes, keeps, cause, has_majority
+):
     rules = replace(MIN_2, flushes_every_message=flushes, keeps_unnoticed_leader=keeps)
-    event = Event(ids(1), kind, has_majority=False)
+    event = Event(ids(1), kind, has_majority=has_majority)
     assert after(partition(1, 2, 3), event, rules).cause is cause
     assert after(partition(1, 2, 3), replace(event, brokers=ids(2)), rules).cause is None
 
@@ -208,7 +240,7 @@ def test_a_lost_rack(ask):
         "  orders  no writes: partition 1 of 2: 1 in sync (3), min.insync.replicas=2;"
         " one more loss away from lost records, no reads: 2 of 2 partitions",
     ]
-    assert "  Racks    the rack of broker 5 is not known: not counted as in a rack (--rack NAME=ID,ID)" in lines
+    assert "  Racks    the rack of broker 5 is not known: counted in no rack (--rack NAME=ID,ID)" in lines
 
 
 def test_a_loss_that_stops_nothing(ask):
@@ -274,8 +306,103 @@ def test_a_rack_has_controllers(ask_with_voters):
         "If rack az3 (broker 5, controllers 3001, 3002) is lost: of 2 topics, 1 cannot be written;"
         " the controllers have no majority"
     )
-    unknown = "the rack of broker 5, controllers 3001, 3002 is not known: not counted as in a rack (--rack NAME=ID,ID)"
+    unknown = "the rack of broker 5, controllers 3001, 3002 is not known: counted in no rack (--rack NAME=ID,ID)"
     assert f"  Racks        {unknown}" in ask_with_voters("--lose", "rack:az1")[1].splitlines()
+
+
+COLUMNS = "NodeId\tDirectoryId\tLogEndOffset\tLag\tLastFetchTimestamp\tLastCaughtUpTimestamp\tStatus\t\n"
+LEADER = "3001\tAAAAAAAAAAAAAAAAAAAAAA\t2302\t0\t1692962115018\t1692962115018\tLeader\t\n"
+UP = "3002\tAAAAAAAAAAAAAAAAAAAAAB\t2302\t0\t1692962114900\t1692962114900\tFollower\t\n"
+NEVER = "3003\tAAAAAAAAAAAAAAAAAAAAAC\t0\t2302\t-1\t-1\tFollower\t\n"
+SLOW = "3003\tAAAAAAAAAAAAAAAAAAAAAC\t2000\t302\t1692962114900\t1692962025018\tFollower\t\n"
+OLD = "3003\tAAAAAAAAAAAAAAAAAAAAAC\t2000\t302\t1692962025018\t1692962025018\tFollower\t\n"
+AGO = (
+    "3001\tA\t9\t0\t1 ms ago\t1 ms ago\tLeader\t\n"
+    "3002\tB\t9\t0\t12 ms ago\t12 ms ago\tFollower\t\n"
+    "3003\tC\t5\t4\t90001 ms ago\t90001 ms ago\tFollower\t\n"
+)
+STATUS = """\
+ClusterId:              fMCL8kv1SWm87L_Md-I2hg
+LeaderId:               {leader}
+LeaderEpoch:            2
+HighWatermark:          10
+MaxFollowerLag:         180
+MaxFollowerLagTimeMs:   {lag}
+CurrentVoters:          [3001,3002,3003]
+CurrentObservers:       [1,2,3]
+"""
+UNSURE = (
+    "2 of 3 voters are left (3002, 3003): it is not sure that they are a majority (2 are needed); if not, nobody is"
+)
+
+
+@pytest.mark.parametrize(
+    ("quorum", "doubts"),
+    [
+        (COLUMNS + LEADER + UP + NEVER, ["voter 3003 has never fetched from the active controller (q.txt:4)"]),
+        (COLUMNS + LEADER + UP + SLOW, ["voter 3003 lags by 90 s (q.txt:4)"]),
+        (COLUMNS + LEADER + UP + OLD, ["voter 3003 lags by 90 s (q.txt:4)"]),
+        (COLUMNS + AGO, ["voter 3003 lags by 90 s (q.txt:4)"]),
+        (COLUMNS + LEADER + UP + UP.replace("3002", "3003"), []),
+        (STATUS.format(leader=3001, lag=90000), ["one of the voters lags by 90 s (q.txt:6)"]),
+        (STATUS.format(leader=3001, lag=-1), ["one of the voters lags by 180 records (q.txt:6)"]),
+        (STATUS.format(leader=3001, lag=400), []),
+        (STATUS.format(leader=-1, lag=400), ["no controller is active (q.txt:2)"]),
+    ],
+)
+def test_a_voter_that_lags_does_not_count_as_surely_up(ask, tmp_path, quorum, doubts):
+    (tmp_path / "q.txt").write_text(quorum, encoding="utf-8")
+    lines = ask("q.txt", "--lose", "controller:3001")[1].splitlines()
+    assert lines[0].endswith("; it is not sure that the controllers have a majority") is bool(doubts)
+    (of_controllers,) = [line for line in lines if line.startswith("  Controllers")]
+    sure = "  Controllers  2 of 3 voters are left (3002, 3003): a majority, which the loss of one more ends"
+    says = f"  Controllers  {UNSURE} elected, and no ISR changes; {'; '.join(doubts)}"
+    assert of_controllers == (says if doubts else sure)
+    shown = ", except those that a file shows to lag" if doubts else ""
+    assert f"  Assumed      the controllers that vote are up{shown}" in lines
+    answer = json.loads(ask("q.txt", "--lose", "controller:3001", "--json")[1])
+    assert answer["controllers"]["have_majority"] is (None if doubts else True)
+
+
+def test_a_reading_shows_a_voter_that_lags_and_that_no_controller_is_active(tmp_path, monkeypatch, capsys):
+    """Voter 9 is no broker; voter 3 is, so it was up."""
+    monkeypatch.chdir(tmp_path)
+    check = checking(cli.main, capsys)
+    with served(StubCluster()) as cluster:
+        check("doctor", "--bootstrap-server", cluster.address, "--save", "r.json", "--lose", "broker:1")
+    reading = json.loads(Path("r.json").read_text(encoding="utf-8"))
+    reading["quorum"] |= {"voters": [1, 3, 9], "behind": [3, 9]}
+    Path("r.json").write_text(json.dumps(reading), encoding="utf-8")
+    lines = check("doctor", "r.json", "--lose", "broker:1")[1].splitlines()
+    (says,) = [line for line in lines if line.startswith("  Controllers")]
+    assert says.startswith("  Controllers  2 of 3 voters are left (3, 9): it is not sure that they are a majority")
+    assert "; voter 9 lags behind the active controller (" in says
+    reading["quorum"] |= {"leader": None, "behind": []}
+    Path("r.json").write_text(json.dumps(reading), encoding="utf-8")
+    (doubt,) = json.loads(check("doctor", "r.json", "--json")[1])["now"]["of_controllers"]
+    assert doubt.startswith("no controller is active (")
+
+
+def test_it_is_not_sure_that_a_majority_survives_the_loss_of_any_rack_if_no_controller_is_active(ask, tmp_path):
+    (tmp_path / "q.txt").write_text(STATUS.format(leader=-1, lag=90000), encoding="utf-8")
+    racks = ["--rack", "az1=3001", "--rack", "az2=3002", "--rack", "az3=3003"]
+    lines = ask("q.txt", *racks, "--lose", "each-rack")[1].splitlines()
+    assert lines[0].endswith("; it is not sure that the controllers have a majority (az1, az2, az3)")
+    doubts = "no controller is active (q.txt:2); one of the voters lags by 90 s (q.txt:6)"
+    survives = "the majority survives the loss of any one rack, if all voters are up"
+    assert f"  Controllers  {survives}; {doubts}" in lines
+    assert sum("  not sure  " in line for line in lines) == 3
+    now = [line for line in ask("q.txt")[1].splitlines() if line.startswith("  Now: ")]
+    assert now[:2] == [f"  Now: {doubt}" for doubt in doubts.split("; ")]
+
+
+def test_the_loss_of_a_majority_of_the_voters_is_sure_whichever_are_up(ask, tmp_path):
+    (tmp_path / "q.txt").write_text(COLUMNS + LEADER + UP + NEVER, encoding="utf-8")
+    words = ("q.txt", "--lose", "controller:3001,controller:3002", "--json")
+    assert json.loads(ask(*words)[1])["controllers"]["have_majority"] is False
+    words = ("q.txt", "--lose", "controller:3003")
+    majority = "2 of 3 voters are left (3001, 3002): a majority, which the loss of one more ends"
+    assert f"  Controllers  {majority}; voter 3003 has never fetched" in ask(*words)[1]
 
 
 TWO_AND_A_HALF = ["--rack", "az1=3001", "--rack", "az2=5", "--rack", "az3=3002"]
@@ -371,6 +498,49 @@ def test_a_restart_and_a_loss_of_power_of_all_brokers(ask):
     assert ask("--lose-power", "all")[1].startswith(f"If all brokers lose power and come back: {lost}")
 
 
+EPHEMERAL = """\
+apiVersion: kafka.strimzi.io/v1beta2
+kind: Kafka
+metadata: {name: c}
+spec:
+  kafka:
+    storage: {type: ephemeral}
+"""
+POOL = """\
+apiVersion: kafka.strimzi.io/v1beta2
+kind: KafkaNodePool
+metadata: {name: p}
+spec:
+  roles: [controller, broker]
+  storage: {type: ephemeral}
+"""
+NODE_IDS = "status: {nodeIds: [1, 2]}\n"
+CONTROLLERS = POOL.replace("controller, broker", "controller")
+
+
+@pytest.mark.parametrize(
+    ("resource", "losing", "reason"),
+    [
+        (EPHEMERAL, 2, "brokers 1, 2 come back with empty disks (ephemeral storage), so that no record is left"),
+        (POOL, 2, "brokers 1, 2 come back with empty disks (ephemeral storage), so that no record is left"),
+        (POOL + NODE_IDS, 2, "brokers 1, 2 come back with empty disks (ephemeral storage), so that no record is left"),
+        (CONTROLLERS, 0, ""),
+    ],
+)
+def test_a_restart_of_brokers_on_ephemeral_storage(ask, tmp_path, resource, losing, reason):
+    (tmp_path / "s.yaml").write_text(resource, encoding="utf-8")
+    code, out, _ = ask("s.yaml", "--restart-all", "--strict")
+    loses = f"{losing} can lose acknowledged records, " if losing else ""
+    meanwhile = "meanwhile 2 cannot be read, 2 cannot be written"
+    controllers = "; the controllers have no majority" if NODE_IDS in resource else ""
+    assert out.startswith(f"If all brokers restart at once: of 2 topics, {loses}{meanwhile}{controllers}\n")
+    assert code == (VIOLATED if losing else SAFE)
+    assert reason in out
+    assert ("all brokers have the ephemeral storage of s.yaml:6" in out) is (resource in (EPHEMERAL, POOL))
+    beware = "(ephemeral storage), and must copy all their replicas before the next one restarts"
+    assert (beware in ask("s.yaml", "--roll")[1]) is bool(losing)
+
+
 WAITS = "orders-1 has 2 in sync (2, 3), min.insync.replicas=2, until broker 1 is in sync again"
 
 
@@ -411,6 +581,49 @@ def test_a_minimum_above_the_number_of_replicas_is_shown_as_it_is_set(ask, tmp_p
     assert f"  Never    broker 1: {says} min.insync.replicas" in ask("--roll")[1].splitlines()
 
 
+@pytest.mark.parametrize(
+    ("replicas", "isr", "minimum", "words", "until"),
+    [
+        ("1,2,3,4", "1", 2, ["--roll"], "until 2 of the brokers 2, 3, 4 are in sync again"),
+        ("1,2,3", "2", 2, ["--roll"], "until brokers 1, 3 are in sync again"),
+        ("1,2,3", "1,2", 2, ["--roll"], "until broker 3 is in sync again"),
+        ("1,2,3,4", "1,2", 2, ["--roll"], "until one of the brokers 3, 4 is in sync again"),
+        ("1,2,3,4,5", "1,2", 3, ["--lose", "broker:2"], "until 2 of the brokers 3, 4, 5 are in sync again"),
+        ("1,2,3", "1,2", 3, ["--lose", "broker:2"], "min.insync.replicas=3"),
+    ],
+)
+def test_as_many_brokers_are_awaited_as_are_needed(ask, tmp_path, replicas, isr, minimum, words, until):
+    (tmp_path / "topics.txt").write_text(
+        f"Topic: t\tPartitionCount: 1\tReplicationFactor: 3\tConfigs: min.insync.replicas={minimum}\n"
+        f"\tTopic: t\tPartition: 0\tLeader: {isr[0]}\tReplicas: {replicas}\tIsr: {isr}\tElr: \tLastKnownElr: \n",
+        encoding="utf-8",
+    )
+    lines = [line.partition("; one more")[0] for line in ask(*words)[1].splitlines()]
+    assert [line for line in lines if "in sync (" in line and line.endswith(until)]
+
+
+@pytest.mark.parametrize(
+    ("version", "elr", "is_lost"),
+    [("3.9", "Elr: \tLastKnownElr: ", True), ("3.9", "Elr: N/A\tLastKnownElr: N/A", False)],
+)
+def test_a_leader_that_loses_power_can_lead_again_up_to_3_9_with_kraft(tmp_path, capsys, version, elr, is_lost):
+    """An Elr that is not N/A shows KRaft; the other cluster has ZooKeeper."""
+    line = f"\tTopic: t\tPartition: 0\tLeader: 1\tReplicas: 1,2,3\tIsr: 1,2,3\t{elr}\n"
+    (tmp_path / "t.txt").write_text(line, encoding="utf-8")
+    cli.main(["doctor", str(tmp_path / "t.txt"), "--kafka-version", version, "--lose-power", "broker:1"])
+    says = "broker 1 leads again without what it had not flushed, if it is back before a controller has noticed its end"
+    assert (says in capsys.readouterr().out) is is_lost
+
+
+@pytest.mark.parametrize("topic", ["__transaction_state", "__consumer_offsets", "__remote_log_metadata", "t"])
+def test_the_topics_that_brokers_write_have_acks_all(ask, tmp_path, topic):
+    line = f"\tTopic: {topic}\tPartition: 0\tLeader: 1\tReplicas: 1,2,3\tIsr: 1,2,3\tElr: \tLastKnownElr: \n"
+    (tmp_path / "topics.txt").write_text(line, encoding="utf-8")
+    (tmp_path / "producer.properties").write_text("acks=1\n", encoding="utf-8")
+    out = ask("--producer", "producer.properties", "--lose", "broker:1")[1]
+    assert ("without acks=all, the leader can have the only copy" in out) is (topic == "t")
+
+
 def test_only_members_of_the_isr_are_said_to_be_in_sync(ask, tmp_path):
     line = "\tTopic: t\tPartition: 0\tLeader: 1\tReplicas: 1,2,3\tIsr: 1\tElr: 2\tLastKnownElr: \n"
     (tmp_path / "topics.txt").write_text(line, encoding="utf-8")
@@ -425,6 +638,24 @@ def test_the_last_known_leader_is_not_awaited_if_the_elr_has_a_broker_that_is_no
     assert out.splitlines()[-1] == (
         f"  t  no reads, no writes (already now): partition 0 of 1: no leader{until};"
         " one more loss away from lost records: 1 of 1 partitions"
+    )
+
+
+@pytest.mark.parametrize(
+    ("last_known", "lost", "reason"),
+    [
+        ("", "all", "nobody is known to have all records, and every copy is gone"),
+        ("", "broker:1", "nobody is known to have all records, and broker 1 can have the only copy"),
+        ("1", "broker:1", "nobody else surely has the records of broker 1"),
+    ],
+)
+def test_the_loss_of_brokers_while_isr_and_elr_are_empty(ask, tmp_path, last_known, lost, reason):
+    line = f"\tTopic: t\tPartition: 0\tLeader: none\tReplicas: 1,2\tIsr: \tElr: \tLastKnownElr: {last_known}\n"
+    (tmp_path / "topics.txt").write_text(line, encoding="utf-8")
+    code, out, _ = ask("--lose", lost, "--strict")
+    assert (code, out.splitlines()[-1]) == (
+        VIOLATED,
+        f"  t  can lose acknowledged records, no reads, no writes: partition 0 of 1: {reason}; no leader",
     )
 
 

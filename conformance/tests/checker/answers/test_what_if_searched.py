@@ -228,9 +228,13 @@ class Searched:
             if event.kind is Kind.POWER and not sample.flushes:
                 fault = "broker_loses_power"
             states = self._gone(states, event.brokers, fault)
+            unnoticed = states
             if event.has_majority:
                 states = self._noticed(states)
         self.ends = states
+        # A KRaft broker can be back before the controller has noticed its end. With ZooKeeper, it cannot register
+        # before its old session has ended (KafkaZkClient.checkedEphemeralCreate).
+        self.before_returns = unnoticed if sample.protocol in FROM_3_7 else states
 
     def _unflushed(self, cells: Cells) -> Cells:
         """Return the initial state with no record on disk, unless every record is flushed."""
@@ -321,7 +325,7 @@ class Searched:
         def leads(state: State) -> bool:
             return self._standing(state).leader is not None
 
-        if reached(self.instance, self.ends, RETURNING, stays, lacks)[2]:
+        if reached(self.instance, self.before_returns, RETURNING, stays, lacks)[2]:
             return True
         return not all(reached(self.instance, [cells], RETURNING, stays, leads)[2] for cells in self.ends)
 

@@ -489,16 +489,16 @@ topic.properties: retention.ms=1 retention.ms=2 @ 0.10.2
      keep one of them
 a.properties: acks=all / b.properties: linger.ms=1 acks=1 @ 0.10.2
     b.properties:2: acks=1 contradicts acks=all in a.properties:1; the answer is for producers that agree in it; set
-     one value for all, or leave out files
+     one value for all, or give those of one cluster that agree in files of their own
 b1.properties: broker.id=1 num.io.threads=8 / b2.properties: broker.id=2 num.io.threads=8 num.io.threads=16 @ 3.9
     b2.properties:3: num.io.threads=16 contradicts num.io.threads=8 in b1.properties:2 and b2.properties:2; one broker
      cannot have both; keep one of them
 b1: log.flush.interval.messages=1 broker.id=1 / b2: log.flush.interval.messages=9 broker.id=1 @ 3.9
     b2:1: log.flush.interval.messages=9 contradicts log.flush.interval.messages=1 in b1:1; the answer is for brokers
-     that agree in it; set one value for all, or leave out files
+     that agree in it; set one value for all, or give those of one cluster that agree in files of their own
 b1: broker.id=1 default.replication.factor=3 / b2: broker.id=2 default.replication.factor=2 @ 0.10.2
     b2:2: default.replication.factor=2 contradicts default.replication.factor=3 in b1:2; the answer is for brokers that
-     agree in it; set one value for all, or leave out files
+     agree in it; set one value for all, or give those of one cluster that agree in files of their own
 b1: broker.id=1 broker.id=2 @ 0.10.2
     b1:2: broker.id=2 contradicts broker.id=1 in b1:1; one broker cannot have both; keep one of them
 p.properties: acks=1 ssl.key.password=hunter2 ssl.key.password=hunter3 @ 0.10.2
@@ -575,6 +575,7 @@ b: broker.id=1 zookeeper.connect=a:2181 eligible.leader.replicas.version=1 @ 3.9
 @ 5.5 => --kafka-version: 5.5 is no release of Kafka; Confluent Platform 5.5 contains Kafka 2.5: write 2.5
 @ 6.2 => --kafka-version: 6.2 is no release of Kafka; Confluent Platform 6.2 contains Kafka 2.8: write 2.8
 @ 8.1.0 => --kafka-version: 8.1.0 is no release of Kafka; Confluent Platform 8.1 contains Kafka 4.1: write 4.1
+@ 8.4 => --kafka-version: 8.4 is no release of Kafka; Confluent Platform 8.4 contains Kafka 4.4: write 4.4
 @ 10.0
     --kafka-version: 10.0 is no release of Kafka, whose newest release here is 4.4; write the release of Kafka that the
      distribution contains
@@ -728,6 +729,46 @@ def test_a_setting_of_some_brokers_alone_is_reported() -> None:
         ("b1: process.roles=broker,controller node.id=1 / b2: process.roles=broker,controller node.id=2", ()),
     ):
         assert Row(files, "3.9", None, ()).read().remarks == remarks
+
+
+def test_an_internal_topic_with_one_replica_is_reported_if_other_topics_have_more() -> None:
+    """Kafka's own server.properties has these factors. Answers about groups and transactions speak of them anyway."""
+    broker = "b: process.roles=broker node.id=1 offsets.topic.replication.factor=1 transaction.state.log.min.isr=1"
+    broker += " transaction.state.log.replication.factor=1 share.coordinator.state.topic.replication.factor=1"
+    offsets = (
+        "b:3: offsets.topic.replication.factor=1: one lost broker loses the committed offsets of groups"
+        " (__consumer_offsets)"
+    )
+    states = (
+        "b:5: transaction.state.log.replication.factor=1: one lost broker loses the states of transactions"
+        " (__transaction_state)"
+    )
+    share = (
+        "b:6: share.coordinator.state.topic.replication.factor=1: one lost broker loses the positions of share groups"
+        " (__share_group_state)"
+    )
+    for files, remarks in (
+        (f"{broker} / t: replication.factor=3 min.insync.replicas=2", (offsets, states, share)),
+        (f"{broker} / t: replication.factor=1 min.insync.replicas=1", ()),
+        (f"{broker} / t: min.insync.replicas=2", ()),
+        (
+            f"{broker} / t: replication.factor=3 cleanup.policy=delete / c: group.id=g isolation.level=read_committed",
+            (states, share),
+        ),
+        (f"{broker} / t: replication.factor=3 cleanup.policy=delete / p: transactional.id=a", (offsets, share)),
+        ("b: broker.id=1 offsets.topic.replication.factor=3 / t: replication.factor=3 cleanup.policy=delete", ()),
+    ):
+        assert Row(files, "4.2", None, ()).read().remarks == remarks
+
+
+def test_an_internal_topic_that_is_described_has_the_replicas_of_its_description() -> None:
+    Path("d").write_text(
+        "Topic: __consumer_offsets PartitionCount: 1 ReplicationFactor: 3 Configs: min.insync.replicas=2\n"
+        "  Topic: __consumer_offsets Partition: 0 Leader: 1 Replicas: 1,2,3 Isr: 1,2,3\n",
+        encoding="utf-8",
+    )
+    Path("b").write_text("broker.id=1\noffsets.topic.replication.factor=1\n", encoding="utf-8")
+    assert read_clusters([(None, Path("b"))], "3.9", ["d"]).remarks == ()
 
 
 @pytest.mark.parametrize(

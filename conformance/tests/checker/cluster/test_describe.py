@@ -475,7 +475,10 @@ def test_brokers_may_differ_in_irrelevant_settings() -> None:
     assert [line.partition(" ")[0] for line in ignored_of(cluster)] == [
         *("node.id=1", "num.io.threads=1", "node.id=2", "num.io.threads=2")
     ]
-    cure = "the answer is for brokers that agree in it; set one value for all, or leave out files"
+    cure = (
+        "the answer is for brokers that agree in it; set one value for all, or give those of one cluster that agree in"
+        " files of their own"
+    )
     last = text.rindex("replicas=2")
     says = f"1.txt:8: min.insync.replicas=1 contradicts min.insync.replicas=2 in 1.txt:4; {cure}"
     assert complaint(text[:last] + "replicas=1" + text[last + 10 :]) == says
@@ -578,7 +581,7 @@ NO_HEADING = "'a.b' has no heading above it such as 'All configs for topic t are
         # The settings of an unknown topic or broker are not taken for those of a client, which are left out.
         *(
             (f"Configs for {whose} are unclean.leader.election.enable=true,retention.ms=1\n", 1,
-             f"'{whose}' is no name as kafka-topics, kafka-configs or kafka-features print it")
+             f"'{whose}' is not a name as kafka-topics, kafka-configs or kafka-features print it")
             for whose in ("topic t", "topics t", "broker 1.5", "default topics", "brokers default")
         ),
     ],
@@ -665,6 +668,6 @@ def test_the_features_of_a_cluster_decide_the_generation_of_its_transactions() -
     for number, protocol in ((0, "3.8"), (1, "3.8"), (2, "4.1")):
         cluster = read(TO_2_3, features.format(number), version="4.1", broker="transactional.id=t")
         assert cluster.transactions is not None
-        assert cluster.transactions.protocol == protocol
+        assert cluster.transactions.entries["protocol"] == protocol
     plain = read(TO_2_3, features.format(2), version="4.1")
     assert {one.key: one.why for one in plain.ignored}["transaction.version"] is WhyIgnored.NO_TRANSACTIONS

@@ -153,11 +153,20 @@ batch_size=1 enable_idempotence=True acks=1
     acks=all; write acks=all, or write enable_idempotence=false
 key.converter=x producer.transactional.id=t
     f:2: producer.transactional.id=t: a producer of Kafka Connect refuses to start with it, because
-    producer.transactional.id=t (f:2) needs enable.idempotence=true; write enable.idempotence=true, or leave
-    transactional.id out
+    producer.transactional.id=t (f:2) needs enable.idempotence=true; write producer.enable.idempotence=true, or leave
+    producer.transactional.id out
+key.converter=x exactly.once.source.support=enabled producer.acks=1
+    f:3: producer.acks=1: a producer of Kafka Connect refuses to start with it, because
+    exactly.once.source.support=enabled (f:2) needs acks=all; write producer.acks=all, or write
+    exactly.once.source.support=disabled
+connector.class=x producer.override.enable.idempotence=true producer.override.max.in.flight.requests.per.connection=6
+    f:3: producer.override.max.in.flight.requests.per.connection=6: a producer of Kafka Connect refuses to start with
+    it, because producer.override.enable.idempotence=true (f:2) needs max.in.flight.requests.per.connection of at most
+    5; write producer.override.max.in.flight.requests.per.connection=5, or write
+    producer.override.enable.idempotence=false
 application.id=x processing.guarantee=exactly_once_v2 producer.acks=1
     f:3: producer.acks=1: a producer of Kafka Streams refuses to start with it, because
-    processing.guarantee=exactly_once_v2 (f:2) needs acks=all; write acks=all, or leave
+    processing.guarantee=exactly_once_v2 (f:2) needs acks=all; write producer.acks=all, or leave
     processing.guarantee=exactly_once_v2 out
 statistics.interval.ms=1 request.required.acks=2
     f:2: request.required.acks: '2' is not a value of acks; write all (or -1), 1 or 0
@@ -300,7 +309,29 @@ def test_streams_leaves_the_factor_to_the_brokers() -> None:
     Path("f").write_text("application.id=x\nreplication.factor=-1\n")
     (only,) = read_clusters([(None, Path("f")), (None, Path("b"))], "3.9").clusters
     assert (only.replication_factor.text, only.replication_factor.source) == ("3", "b:2")
-    assert cluster("application.id=x\nreplication.factor=-1\n").why_unknown is not None
+    Path("s").write_text("broker.id=1\n")
+    asks = " leaves the number of replicas to the brokers; add a broker's file with default.replication.factor, or the"
+    asks += " output of kafka-topics --describe"
+    (only,) = read_clusters([(None, Path("f")), (None, Path("s"))], "3.9").clusters
+    assert only.why_unknown == f"replication.factor=-1 (f:2){asks}"
+    mirrored = cluster("A->B.enabled=true\nA->B.replication.factor=-1\n").why_unknown
+    assert mirrored == f"A->B.replication.factor=-1 (f:2){asks}"
+
+
+def test_streams_refuses_a_guarantee_that_4_0_removed_and_one_that_no_release_has() -> None:
+    text = "application.id=x\nprocessing.guarantee="
+    assert cluster(f"{text}exactly_once\n", version="3.9").producer.has_transactions
+    assert cluster(f"{text}exactly_once_v2\n", version="4.0").producer.has_transactions
+    for removed in ("exactly_once", "exactly_once_beta"):
+        assert refusal(f"{text}{removed}\n", version="4.0") == (
+            f"f:2: processing.guarantee={removed}: a producer of Kafka Streams refuses to start with it, because 4.0"
+            " removed this value (KAFKA-16331); write processing.guarantee=exactly_once_v2, which Kafka Streams has"
+            " since 3.0"
+        )
+    assert refusal(f"{text}exactly-once\n") == (
+        "f:2: processing.guarantee: 'exactly-once' is no guarantee of Kafka Streams; write at_least_once or"
+        " exactly_once_v2"
+    )
 
 
 def test_streams_says_which_setting_it_ignores() -> None:
@@ -360,6 +391,44 @@ def test_spring_properties_override_its_named_settings() -> None:
     assert reading(SPRING).remarks == ()
 
 
+@pytest.mark.parametrize(
+    "prefix",
+    [
+        "spring.kafka.properties",
+        "spring.kafka.producer.properties",
+        "spring.cloud.stream.kafka.binder.configuration",
+        "spring.cloud.stream.kafka.bindings[orders-out-0].producer.configuration",
+    ],
+)
+@pytest.mark.parametrize("form", ["[{}]", ".[{}]", ".{}"])
+def test_a_key_of_spring_in_brackets_is_the_key_without_them(prefix: str, form: str) -> None:
+    lines = [prefix + form.format("acks") + "=0", prefix + form.format("enable.idempotence") + "=false"]
+    producer = cluster("\n".join(lines)).producer
+    assert (producer.acks.text, producer.acks.source) == ("0", "f:1")
+    assert producer.acks.meaning.endswith(f" ({lines[0]})")
+    assert (producer.is_idempotent.text, producer.is_idempotent.source) == ("false", "f:2")
+
+
+@pytest.mark.parametrize(
+    ("key", "same"),
+    [
+        ("producer.properties[acks]", "producer.properties.acks"),
+        ("producer.properties.acks", "producer.properties.[acks]"),
+        ("consumer.auto-offset-reset", "consumer.autoOffsetReset"),
+    ],
+)
+def test_a_profile_of_spring_overrides_a_key_in_any_spelling(key: str, same: str) -> None:
+    default, own = ("earliest", "latest") if "offset" in key else ("0", "1")
+    documents = f"spring.kafka.{key}={default}", f"spring.config.activate.on-profile=a\nspring.kafka.{same}={own}"
+    given = [
+        line.value
+        for section in text_sections(None, Path("f"), "\n#---\n".join(documents))
+        for line in section.properties
+        if line.key in ("acks", "auto.offset.reset")
+    ]
+    assert given == [default, own]
+
+
 def test_the_weakest_of_the_profiles_and_factories_of_spring_counts() -> None:
     read = reading(f"{SPRING}orders.kafka.producer.acks=1\n#---\nspring.config.activate.on-profile=dev\n"
                    "spring.kafka.producer.acks=0\n")  # fmt: skip
@@ -387,8 +456,8 @@ spring:
 """
     assert refusal(text, "a.yml") == (
         "a.yml:10: spring.kafka.producer.acks=1: a producer of Kafka 3.9 refuses to start with it, because"
-        " spring.kafka.producer.properties.[enable.idempotence]=true (a.yml:6) needs acks=all; write acks=all, or write"
-        " enable.idempotence=false"
+        " spring.kafka.producer.properties.[enable.idempotence]=true (a.yml:6) needs acks=all; write"
+        " spring.kafka.producer.acks=all, or write enable.idempotence=false"
     )
     read = cluster(text.replace("acks: 1", "acks: all"), "a.yml")
     assert read.producer.has_transactions

@@ -207,8 +207,8 @@ def test_without_a_controllers_file_the_worse_of_the_values_is_taken() -> None:
     cluster = read(BROKER + "auto.leader.rebalance.enable=false\n", version="3.9")
     assert cluster.leader_rebalance.value
     assert (
-        "controllers with unclean.leader.election.enable=false and auto.leader.rebalance.enable=true, on which they"
-        " act, and not brokers; give a controller's file"
+        "controllers with unclean.leader.election.enable=false and auto.leader.rebalance.enable=true (controllers act"
+        " on these settings, and brokers do not); give a controller's file"
     ) in cluster.assumed
     assert read(BROKER + "unclean.leader.election.enable=true\n", version="3.9").unclean_election.value
     assert not read(COMBINED + "auto.leader.rebalance.enable=false\n", version="3.9").leader_rebalance.value

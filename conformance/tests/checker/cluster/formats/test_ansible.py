@@ -33,7 +33,7 @@ kafka_broker:
         min.insync.replicas: 2
 """
 
-ONE = "f1:14: the controllers that vote are 1: after the loss of 1 the cluster has no active controller"
+ONE = "f1:14: the number of voting controllers is 1: the loss of 1 leaves the cluster without an active controller"
 
 
 def test_an_inventory_of_the_confluent_platform() -> None:

@@ -84,8 +84,8 @@ def test_several_documents_and_empty_ones() -> None:
 def test_values_that_another_program_fills_in_are_marked(text: str, unknown: str) -> None:
     if "{%" in text:
         assert refused(text) == (
-            "f:1: is no YAML or JSON (found character that cannot start any token); it seems to be a template; give"
-            " what it renders (helm template, ansible-inventory --host)"
+            "f:1: is neither YAML nor JSON (found character that cannot start any token); it seems to be a template;"
+            " give what it renders (helm template, ansible-inventory --host)"
         )
     else:
         assert tree(text).at("a").unknown == unknown
@@ -115,7 +115,7 @@ def test_aliases_within_the_limit_are_repeated() -> None:
     [
         ("a: &a [*a]\n", "f:1: *a repeats no value that has ended above it"),
         ("a: *nobody\n", "f:1: *nobody repeats no value that has ended above it"),
-        ("x: 1\na: [1\nb: 2\n", "f:3: is no YAML or JSON (did not find expected ',' or ']'); correct it there"),
+        ("x: 1\na: [1\nb: 2\n", "f:3: is neither YAML nor JSON (did not find expected ',' or ']'); correct it there"),
         ("[" * 101, f"f:1: is nested more than {MOST_NESTED} values deep"),
         ('{"a": "' + "x" * MOST_CHARACTERS + '"}', "f: is YAML, JSON or HCL of more than 64 MiB; give a part of it"),
     ],

@@ -7,9 +7,10 @@ import json
 import pytest
 
 from conformance.tests.checker.cluster.formats.files import described, refused, release, settings
-from isrcheck.checker.cluster.formats.environment import key_of, release_of_confluent
+from isrcheck.checker.cluster.formats.environment import key_of
 from isrcheck.checker.cluster.libraries import ClientLibrary
 from isrcheck.checker.cluster.property_files import PropertiesError
+from isrcheck.checker.cluster.releases import release_of_confluent
 
 COMPOSE = """\
 x-kafka: &kafka
@@ -39,6 +40,15 @@ services:
     image: postgres
     environment:
       POSTGRES_PASSWORD: hunter2
+"""
+TWO_CLUSTERS = """\
+services:
+  kafka-a:
+    image: apache/kafka:4.1.0
+    environment: {KAFKA_NODE_ID: 1, KAFKA_CONTROLLER_QUORUM_VOTERS: "1@kafka-a:9093"}
+  kafka-b:
+    image: apache/kafka:4.1.0
+    environment: {KAFKA_NODE_ID: 1, KAFKA_CONTROLLER_QUORUM_VOTERS: "1@kafka-b:9093"}
 """
 IN_LISTS = """\
 services:
@@ -105,12 +115,16 @@ def test_a_variable_sets_a_key_as_the_scripts_of_the_images_do(variable: str, pr
 @pytest.mark.parametrize(
     ("version", "kafka"),
     [
+        ("3.3", "0.11.0"),
+        ("4.1.0", "1.1"),
         ("5.5.1", "2.5"),
         ("6.0", "2.6"),
         ("6.2.15", "2.8"),
         ("7.0.1", "3.0"),
         ("7.9.0", "3.9"),
         ("8.0", "4.0"),
+        ("8.4.0", "4.4"),
+        ("8.5", ""),
         ("9", ""),
     ],
 )
@@ -132,6 +146,13 @@ def test_the_brokers_of_a_compose_file_share_what_an_anchor_gives_them() -> None
     assert release(found) == "4.1.0 (f1:2)"
     assert found.remarks == (
         "f1: containers that seem to be clients of Kafka are not read (the service ui); give their own files",
+    )
+
+
+def test_two_clusters_in_a_compose_file_are_refused() -> None:
+    assert refused(TWO_CLUSTERS) == (
+        "f1:7: controller.quorum.voters is '1@kafka-b:9093', but '1@kafka-a:9093' in f1:4; give each cluster in a file"
+        " of its own, or correct the voters if this is one cluster"
     )
 
 
@@ -157,7 +178,7 @@ def test_a_workload_of_kubernetes() -> None:
         " -- env` as a file",
         "f1:29: the volume data is an emptyDir, so each restart of a pod loses its disk: the line Disk of the answer"
         " says what a lost disk does to your topics",
-        "f1: nothing is taken from documents without a known format: Service (line 1)",
+        "f1: documents without a known format are left out: Service (line 1)",
     )
 
 
@@ -242,3 +263,10 @@ def test_an_unknown_variable_of_a_client_that_counts_is_refused() -> None:
 def test_the_release_in_the_tag_of_an_image(image: str, found: str) -> None:
     text = f"services:\n  kafka:\n    image: {image}\n    environment: [KAFKA_BROKER_ID=1]\n"
     assert release(described(text)) == found
+
+
+def test_a_tag_without_a_known_release_is_told() -> None:
+    text = COMPOSE.replace("apache/kafka:4.1.0", "confluentinc/cp-kafka:9.1.0")
+    says = "f1:2: the tag 9.1.0 names no release of Kafka that isrcheck knows; give --kafka-version"
+    found = described(text)
+    assert (release(found), says in found.remarks) == ("", True)

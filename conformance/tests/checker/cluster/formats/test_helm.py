@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from conformance.tests.checker.cluster.formats.files import described, refused, release, settings, topics
+from isrcheck.checker.cluster.cluster import versions_of
+from isrcheck.checker.cluster.versions import Mode
 
 SINCE_24 = """\
 image:
@@ -115,6 +117,51 @@ def test_values_below_the_name_of_a_chart() -> None:
         "the values of the chart": {"min.insync.replicas": "2 (7)", "default.replication.factor": "3 (8)"}
     }
     assert release(found) == "2.7 (f1:5)"
+
+
+WITH_ZOOKEEPER = """\
+defaultReplicationFactor: 3
+config: |-
+  min.insync.replicas=2
+zookeeper: {enabled: true}
+image: {tag: 2.8.1-debian-10-r0}
+"""
+
+
+def test_a_tag_without_a_repository_is_one_of_the_default_image() -> None:
+    umbrella = "kafka:\n" + "".join(f"  {line}\n" for line in WITH_ZOOKEEPER.splitlines())
+    for text, line in ((WITH_ZOOKEEPER, 5), (umbrella, 6)):
+        found = described(text, name="f{}.yaml")
+        assert release(found) == f"2.8.1 (f1.yaml:{line})"
+        assert found.remarks == (
+            f"f1.yaml:{line}: assumed: the tag is one of the chart's default image, bitnami/kafka",
+        )
+        versions = versions_of(found, None)
+        assert (versions.mode.value, versions.assumed) == (Mode.ZOOKEEPER, ())
+    found = described(CONFLUENT.replace("  image: confluentinc/cp-server\n", ""))
+    assert release(found) == "2.7 (f1:4)"
+    assert found.remarks == (
+        "f1:4: assumed: the tag is one of the chart's default image, confluentinc/cp-enterprise-kafka",
+    )
+
+
+@pytest.mark.parametrize(
+    ("values", "line"),
+    [
+        ("zookeeper: {enabled: true}", 29),
+        ("externalZookeeper: {servers: [zookeeper]}", 29),
+        ("kraft: {enabled: false}", 29),
+        ("kraft: {enabled: true}\nzookeeper: {enabled: true}", 0),
+        ("zookeeper: {enabled: false}\nexternalZookeeper: {servers: []}", 0),
+    ],
+)
+def test_the_values_tell_whether_there_is_zookeeper(values: str, line: int) -> None:
+    found = described(f"{SINCE_24}{values}\n")
+    assert [(one.mode, one.shown) for one in found.evidence] == (
+        [(Mode.ZOOKEEPER, f"use ZooKeeper (f1:{line})")] if line else []
+    )
+    of_brokers = "the values of the chart" if line else "the values of brokers"
+    assert settings(found)[of_brokers]["min.insync.replicas"] == "1 (16)"
 
 
 def test_a_template_is_refused_if_it_counts() -> None:

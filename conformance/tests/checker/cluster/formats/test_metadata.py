@@ -57,14 +57,14 @@ def test_partitions_of_kcat(text: str, places: tuple[str, str]) -> None:
 
 def test_the_ids_of_brokers_that_are_none_are_refused() -> None:
     assert refused(KCAT.replace("replicas: 1,2,3,", "replicas: a,b,")) == (
-        "f1:8: 'partition 0, leader 3, replicas: a,b, isrs: 3,1' is no line of kcat -L; describe again"
+        "f1:8: 'partition 0, leader 3, replicas: a,b, isrs: 3,1' is not a line of kcat -L; describe again"
     )
     assert refused(KCAT.replace("replicas: 2,1,", "replicas: 2,")) == (
         "f1:9: syslog-1 has members of its ISR that are no replicas; describe again"
     )
     assert refused(KCAT.replace('  topic "syslog"', "  #")) == "f1:8: -0 has no topic above it; describe again"
     text = json.dumps(KCAT_JSON).replace('"leader": 3', '"leader": "three"')
-    assert refused(text) == "f1:1: 'three' is no id of a broker; describe again"
+    assert refused(text) == "f1:1: 'three' is not the id of a broker; describe again"
 
 
 RPK = [
@@ -120,7 +120,10 @@ REPLICATION = (
             STATUS.format(SINCE_3_9),
             (3000, 3002),
             "f1:7",
-            ("f1:7: the controllers that vote are 2: after the loss of 1 the cluster has no active controller",),
+            (
+                "f1:7: the number of voting controllers is 2: the loss of 1 leaves the cluster without an active"
+                " controller",
+            ),
         ),
     ],
     ids=["to 3.8", "replication", "since 3.9"],

@@ -73,6 +73,12 @@ def test_resources_of_the_operator_of_confluent() -> None:
     )
 
 
+def test_a_topic_of_another_cluster_of_the_operator_of_confluent_is_refused() -> None:
+    text = CONFLUENT_OPERATOR.replace("partitionCount", "kafkaClusterRef: {name: NAME}, partitionCount")
+    assert [*topics(described(text.replace("NAME", "kafka")))] == ["orders"]
+    assert refused(text.replace("NAME", "b")).startswith("f1:15: the cluster b is another than kafka in f1:1, and")
+
+
 def test_the_operator_of_confluent_says_whether_the_cluster_has_zookeeper() -> None:
     has_kraft = "{kRaftController: {clusterRef: {name: kraft}}}"
     found = described(CONFLUENT_OPERATOR.replace(has_kraft, "{zookeeper: {endpoint: 'zk:2181'}}"))
@@ -150,8 +156,7 @@ def test_documents_without_a_known_format_are_refused_by_what_they_are(text: str
 def test_documents_that_are_left_out_are_named() -> None:
     found = described(CONFIG_MAP + "---\nkind: Service\n---\nkind: Secret\n---\nx: 1\n")
     assert found.remarks == (
-        "f1: nothing is taken from documents without a known format: Service (line 16), Secret (line 18), a document"
-        " (line 20)",
+        "f1: documents without a known format are left out: Service (line 16), Secret (line 18), a document (line 20)",
     )
 
 

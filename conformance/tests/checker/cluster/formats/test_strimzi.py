@@ -117,8 +117,41 @@ def test_a_pool_of_controllers_with_disks_that_are_lost() -> None:
     found = described(f"{KAFKA}---\n{POOL}")
     assert found.remarks == (
         f"f1:32: the storage of the node pool controller is ephemeral, {LOST}",
-        "f1:28: the node pool controller has 4 controllers: they survive the loss of as many as 3 would",
+        "f1:28: the node pool controller has 4 controllers: 3 would survive as many losses",
     )
+
+
+RUNNING = """\
+status:
+  clusterId: x
+  nodeIds:
+  - 0
+  - 4
+  roles:
+  - controller
+"""
+"""What kubectl shows of a pool beside its specification: KafkaNodePoolStatus."""
+
+
+def test_the_voters_are_the_nodes_of_the_pools_of_controllers_of_a_running_cluster() -> None:
+    dual = POOL.replace("- controller", "- broker").replace("name: controller", "name: dual")
+    dual += RUNNING.replace("- 0", "- 7").replace("- 4", "- 5")  # became a pool of controllers: spec.roles is not yet
+    brokers = POOL.replace("- controller", "- broker") + RUNNING.replace("- controller", "- broker")
+    assert described(f"{POOL}{RUNNING}---\n{dual}---\n{brokers}").voters == [0, 4, 5, 7]
+    assert described(f"{POOL}{RUNNING.replace('roles', 'others')}").voters == [0, 4]
+
+
+@pytest.mark.parametrize(
+    "pools",
+    [
+        POOL,
+        f"{POOL}{RUNNING}---\n{POOL.replace('name: controller', 'name: other')}",
+        f"{POOL}{RUNNING.replace('- 4', '- x')}",
+    ],
+    ids=["no status", "a pool without status", "no ids"],
+)
+def test_no_voters_are_invented(pools: str) -> None:
+    assert described(pools).voters == []
 
 
 def test_a_topic_has_the_name_replicas_and_settings_of_its_specification() -> None:
@@ -150,6 +183,13 @@ def test_a_value_that_counts_and_is_unknown_is_refused(old: str, new: str, messa
     assert refused(TOPIC.replace(old, new)) == message
 
 
+def test_a_template_in_place_of_all_settings_is_refused() -> None:
+    assert refused(TOPIC.split("  config:")[0] + "  config: '{{ .Values.config }}'\n") == (
+        "f1:9: the settings here are a template, so they are unknown; write them, or give what the running cluster has"
+        " (kafka-configs --describe --all)"
+    )
+
+
 def test_an_unknown_value_that_does_not_count_is_left_out() -> None:
     found = described(TOPIC.replace("7200000", "'{{ .Values.retention }}'"))
     assert topics(found)["Orders_1"] == {"min.insync.replicas": "2 (10)", "replication.factor": "3 (8)"}
@@ -170,8 +210,34 @@ def test_a_topic_that_is_declared_twice_and_a_resource_without_kafka_are_refused
 
 
 def test_two_releases_are_refused() -> None:
-    assert refused(KAFKA, WITH_ZOOKEEPER) == (
+    assert refused(KAFKA, WITH_ZOOKEEPER.replace("name: old", "name: my-cluster")) == (
         "f2:7: the files mix versions: Kafka 3.6.0 here, and 4.1.0 in f1:7; give the files of one version"
+    )
+
+
+ONLY_ONE = (
+    "and an answer is for one cluster: give the description of each cluster in files of its own, and ask about one at a"
+    " time"
+)
+
+
+def test_resources_of_two_clusters_are_refused() -> None:
+    labelled = TOPIC.replace("  name: my-topic", "  name: my-topic\n  labels:\n    strimzi.io/cluster: CLUSTER")
+    second = KAFKA.replace("my-cluster", "second").replace("      min.insync.replicas: 2\n", "")
+    of_second = labelled.replace("CLUSTER", "second")
+    assert refused(f"{KAFKA}---\n{second}---\n{of_second}") == (
+        f"f1:24: the cluster second is another than my-cluster in f1:4, {ONLY_ONE}"
+    )
+    assert refused(KAFKA, of_second) == f"f2:6: the cluster second is another than my-cluster in f1:4, {ONLY_ONE}"
+    assert refused(of_second, POOL) == f"f2:6: the cluster my-cluster is another than second in f1:6, {ONLY_ONE}"
+    assert [*topics(described(KAFKA, POOL, labelled.replace("CLUSTER", "my-cluster")))] == ["Orders_1"]
+
+
+def test_clusters_with_one_name_in_two_namespaces_are_refused() -> None:
+    first = KAFKA.replace("my-cluster", "my-cluster\n  namespace: first")
+    assert [*settings(described(POOL, first))] == ["the Kafka resource my-cluster"]
+    assert refused(POOL, first, first.replace("namespace: first", "namespace: second")) == (
+        f"f3:4: the cluster second/my-cluster is another than first/my-cluster in f2:4, {ONLY_ONE}"
     )
 
 

@@ -136,11 +136,55 @@ def test_a_topic_of_confluent_cloud() -> None:
             "f1:7: min.insync.replicas is a text with expressions, so its value is unknown; write the value, or give"
             " what the running cluster has (kafka-configs --describe --all)",
         ),
-        ("= 100\n", "= = 100\n", "f1:4: is no HCL from here on; correct it there"),
+        ("= 100\n", "= = 100\n", "f1:4: is not HCL from here on; correct it there"),
     ],
 )
 def test_an_expression_that_counts_and_bad_syntax_are_refused(old: str, new: str, message: str) -> None:
     assert refused(TOPIC.replace(old, new)) == message
+
+
+@pytest.mark.parametrize(
+    ("written", "line", "unknown"),
+    [
+        ("config = var.config", 7, "the expression var.config"),
+        (
+            'config = merge(local.c, {"min.insync.replicas" = "2"})',
+            7,
+            'the expression merge(local.c, {"min.insync.replicas" = "2"})',
+        ),
+        ('dynamic "config" {\n  for_each = x\n  content {}\n}', 7, "a block (dynamic config)"),
+        ('config = {\n  (var.key) = "1"\n}', 7, "a map with the key (var.key)"),
+        ('config = {\n  "min.${var.key}" = "1"\n}', 7, 'a map with the key "min.${var.key}"'),
+    ],
+)
+def test_settings_that_are_an_expression_are_refused_and_never_replaced_by_defaults(
+    written: str, line: int, unknown: str
+) -> None:
+    message = (
+        f"f1:{line}: the settings here are {unknown}, so they are unknown; write them, or give what the running cluster"
+        " has (kafka-configs --describe --all)"
+    )
+    head = 'resource "RESOURCE" "t" {\n  name = "a"\n  topic_name = "a"\n  replication_factor = 3\n\n\n'
+    for resource in ("kafka_topic", "confluent_kafka_topic", "aws_msk_topic"):
+        of_msk = {"config =": "configs =", '"config"': '"configs"', "dynamic config": "dynamic configs"}
+        own, expected = written, message
+        for old, new in of_msk.items() if resource == "aws_msk_topic" else ():
+            own, expected = own.replace(old, new), expected.replace(old, new)
+        assert refused(f"{head.replace('RESOURCE', resource)}  {own}\n}}\n") == expected
+
+
+def test_a_topic_of_msk_has_its_settings_in_the_argument_of_jsonencode() -> None:
+    text = TOPIC.replace('"kafka_topic"', '"aws_msk_topic"').replace("config = {", "configs = jsonencode({")
+    assert topics(described(text.replace("\n  }\n", "\n  })\n")))["systemd_logs"] == {
+        "min.insync.replicas": "2 (7)",
+        "compression.type": "zstd (9)",
+        "replication.factor": "2 (3)",
+    }
+
+
+def test_a_cluster_whose_configuration_is_in_a_dynamic_block_does_not_get_the_defaults_of_msk() -> None:
+    block = '  dynamic "configuration_info" {\n    for_each = x\n    content {}\n  }\n  broker_node'
+    assert settings(described(CLUSTER.replace("  broker_node", block, 1))) == {}
 
 
 def test_unknown_names_and_numbers_of_replicas_are_told() -> None:
@@ -252,6 +296,15 @@ def test_a_cluster_whose_configuration_is_elsewhere_is_told() -> None:
     )
     assert settings(found) == {}
     assert found.remarks == ("f1:1: the configuration of this cluster is not in f1; give the file that has it",)
+
+
+@pytest.mark.parametrize(("text", "first"), [(MSK, "this in f1:5"), (CLUSTER, "main in f1:1"), (MODULE, "msk in f1:1")])
+def test_two_clusters_of_msk_are_refused(text: str, first: str) -> None:
+    other = text.replace('"this"', '"other"').replace('"main"', '"other"').replace('"msk"', '"other"')
+    assert refused(f"{text}{other}").partition(": ")[2] == (
+        f"the cluster other is another than {first}, and an answer is for one cluster: give the description of each"
+        " cluster in files of its own, and ask about one at a time"
+    )
 
 
 def test_a_module_without_settings_has_the_defaults_of_msk() -> None:

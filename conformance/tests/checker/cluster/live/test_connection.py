@@ -218,6 +218,6 @@ def test_a_broker_before_1_0_cannot_log_in(tmp_path: Path) -> None:
     text = "security.protocol=SASL_PLAINTEXT\nsasl.mechanism=PLAIN\n" + jaas("a", "b")
     with served(StubCluster(user=PLAIN, apis=apis)) as cluster:
         assert problem(cluster.address, client(tmp_path, text)) == (
-            f"{cluster.address} does not answer SaslHandshake and SaslAuthenticate, as brokers since 1.0 do where they"
-            f" ask for a user; correct the port, or security.protocol in {tmp_path / 'client.properties'}"
+            f"{cluster.address} lacks SaslHandshake or SaslAuthenticate, the APIs of a login since 1.0; correct the"
+            f" port, or security.protocol in {tmp_path / 'client.properties'}"
         )

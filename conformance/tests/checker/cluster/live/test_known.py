@@ -21,7 +21,7 @@ from isrcheck.checker.cluster.live.snapshot import (
     TopicRead,
 )
 from isrcheck.checker.cluster.property_files import PropertiesError
-from isrcheck.checker.cluster.releases import metadata_version_of
+from isrcheck.checker.cluster.releases import Role, metadata_version_of
 
 STATIC = (SettingRead("min.insync.replicas", "2", "static"), SettingRead("process.roles", "broker", "static"))
 KRAFT, ZOOKEEPER = (3, 18, 32, 46, 55, 60, 75), (3, 4, 6, 18, 32, 46, 60)
@@ -105,13 +105,65 @@ def test_an_inherited_value_counts_if_no_broker_said_its_settings() -> None:
     assert one(replace(SNAPSHOT, brokers=told, topics=(other,))).min_insync_replicas.value == 2
 
 
+NO_SETTINGS = TopicRead("t", SNAPSHOT.topics[0].partitions, None)
+OF_A_TOPIC = "min.insync.replicas=2\nunclean.leader.election.enable=false\nretention.ms=1\n"
+
+
+@pytest.mark.parametrize(
+    ("topic", "told", "files", "unread", "least"),
+    [
+        (NO_SETTINGS, False, {}, "topic t and of brokers", "unknown"),
+        (NO_SETTINGS, True, {}, "topic t", "unknown"),
+        (SNAPSHOT.topics[0], True, {}, "", "2"),
+        (SNAPSHOT.topics[0], False, {}, "brokers", "unknown"),
+        (NO_SETTINGS, False, {Role.TOPIC: OF_A_TOPIC}, "", "2"),
+        (NO_SETTINGS, True, {Role.TOPIC: "retention.ms=1\n"}, "", "2"),
+        (NO_SETTINGS, False, {Role.TOPIC: "min.insync.replicas=2\n"}, "brokers", "2"),
+        (NO_SETTINGS, False, {Role.BROKER: "min.insync.replicas=2\n"}, "topic t", "unknown"),
+        (NO_SETTINGS, False, {Role.BROKER: "min.insync.replicas=3\n", Role.TOPIC: "retention.ms=1\n"}, "", "3"),
+        (NO_SETTINGS, False, {Role.PRODUCER: "acks=all\n"}, "topic t and of brokers", "unknown"),
+    ],
+)
+def test_a_setting_that_decides_and_was_not_read_is_no_default(
+    topic: TopicRead, told: bool, files: dict[Role, str], unread: str, least: str, tmp_path: Path
+) -> None:
+    """Files beside the connection can have the settings. Kafka's default would be 1."""
+    brokers = (broker(1, STATIC if told else None), broker(2, STATIC if told else None))
+    contents = Contents()
+    features = (FeatureRead("eligible.leader.replicas.version", 0), FeatureRead("metadata.version", 27))
+    add_snapshot(replace(SNAPSHOT, brokers=brokers, topics=(topic,), features=features), contents)
+    given = []
+    for role, text in files.items():
+        given.append((role, tmp_path / role.value))
+        given[-1][1].write_text(text, encoding="utf-8")
+    (cluster,) = read_clusters(given, None, known=contents).clusters
+    assert (cluster.unread, cluster.min_insync_replicas.text) == (unread, least)
+    why = f"the settings of {unread} could not be read; add files that have them"
+    assert cluster.why_unknown == (why if unread else None)
+
+
+def test_topics_whose_settings_were_not_read_have_an_answer_of_their_own() -> None:
+    others = tuple(replace(NO_SETTINGS, name=name) for name in ("u", "v"))
+    clusters = reading(replace(SNAPSHOT, topics=(*SNAPSHOT.topics, *others))).clusters
+    assert [(cluster.topics, cluster.unread) for cluster in clusters] == [(("t",), ""), (("u", "v"), "2 topics")]
+
+
+def test_without_acks_all_the_settings_that_were_not_read_do_not_matter(tmp_path: Path) -> None:
+    contents, file = Contents(), tmp_path / "producer.properties"
+    file.write_text("acks=1\n", encoding="utf-8")
+    add_snapshot(replace(SNAPSHOT, topics=(NO_SETTINGS,)), contents)
+    (cluster,) = read_clusters([(None, file)], None, known=contents).clusters
+    assert (cluster.unread, cluster.why_unknown) == ("topic t", None)
+
+
 def test_brokers_that_differ_are_refused_with_both_places() -> None:
     other = broker(2, (SettingRead("min.insync.replicas", "1", "broker"),))
     with pytest.raises(PropertiesError) as refused:
         reading(replace(SNAPSHOT, brokers=(broker(1), other)))
     assert str(refused.value) == (
         "host2:9092, DescribeConfigs: min.insync.replicas=1 contradicts min.insync.replicas=2 in host1:9092,"
-        " DescribeConfigs; the answer is for brokers that agree in it; set one value for all, or leave out files"
+        " DescribeConfigs; the answer is for brokers that agree in it; set one value for all, or give those of one"
+        " cluster that agree in files of their own"
     )
 
 

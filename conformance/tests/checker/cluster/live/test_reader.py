@@ -106,8 +106,8 @@ def test_a_broker_before_eligible_leader_replicas() -> None:
     assert snapshot.topics[0].partitions == (PartitionRead(0, 1, (1, 2, 3), (1, 2, 3), None, None),)
     assert snapshot.partitions_from == "Metadata"
     assert snapshot.unknown == (
-        f"eligible leader replicas: {cluster.address} does not answer DescribeTopicPartitions, as it is too old for it,"
-        " or has ZooKeeper",
+        f"eligible leader replicas: {cluster.address} does not answer DescribeTopicPartitions: it is too old, or its"
+        " cluster has ZooKeeper",
     )
 
 
@@ -127,8 +127,8 @@ def test_an_old_broker_with_zookeeper() -> None:
     assert snapshot.cluster_settings == ()
     assert (snapshot.features, snapshot.quorum, snapshot.apis) == ((), None, (3, 18, 32))
     assert snapshot.unknown == (
-        f"reassignments under way: {cluster.address} does not answer ListPartitionReassignments, as it is too old for"
-        " it, or has ZooKeeper",
+        f"reassignments under way: {cluster.address} does not answer ListPartitionReassignments: it is too old, or its"
+        " cluster has ZooKeeper",
     )
 
 
@@ -138,7 +138,7 @@ def test_a_broker_before_it_said_its_settings() -> None:
     assert [topic.settings for topic in snapshot.topics] == [None]
     says = f"{cluster.address} does not answer"
     assert snapshot.unknown == (
-        f"reassignments under way: {says} ListPartitionReassignments, as it is too old for it, or has ZooKeeper",
+        f"reassignments under way: {says} ListPartitionReassignments: it is too old, or its cluster has ZooKeeper",
         f"settings of topics: {says} DescribeConfigs",
         *(
             f"settings of broker {broker}: 127.0.0.1:{cluster.ports[broker]} does not answer DescribeConfigs"
@@ -214,6 +214,18 @@ def test_the_next_address_is_asked() -> None:
     with served(cluster):
         addresses = read_addresses("x", f"127.0.0.1:1,{cluster.address}")
         assert read_cluster(Request(addresses, Security())).server == cluster.address
+
+
+def test_every_address_is_named_if_none_answers() -> None:
+    cluster = StubCluster(silent={(broker, Api.API_VERSIONS) for broker in (1, 2, 3)})
+    with served(cluster):
+        first, *others = (f"127.0.0.1:{cluster.ports[broker]}" for broker in (1, 2, 3))
+        with pytest.raises(NoAnswerError) as failed:
+            read_cluster(Request(read_addresses("x", ",".join([first, *others])), Security(), timeout=0.1))
+    assert str(failed.value) == (
+        f"{first}: no answer to ApiVersions within 0.1 s; check the port, or give a longer --timeout;"
+        f" {', '.join(others)} cannot be used either"
+    )
 
 
 def test_a_cluster_that_changes_while_it_is_read() -> None:

@@ -88,6 +88,14 @@ def changed(change: Callable[[dict[str, Any]], None]) -> Callable[[str], str]:
         (changed(lambda content: content.update(topics={})), "topics is of another type"),
         (changed(lambda content: content["topics"][0]["partitions"][0].update(isr=[True])), "isr is of another type"),
         (changed(lambda content: content["brokers"][0].update(id=None)), "id is of another type"),
+        (
+            changed(lambda content: content["topics"][0]["partitions"][0].update(isr=[1, 9])),
+            "broker 9 is in the ISR of orders-0, but not a replica of it",
+        ),
+        (
+            changed(lambda content: content["topics"][0]["partitions"][0].update(leader=-1)),
+            "broker -1 leads orders-0, but is not a replica of it; no leader is null",
+        ),
     ],
 )
 def test_a_damaged_file_is_refused(damage: Callable[[str], str], reason: str, tmp_path: Path) -> None:
