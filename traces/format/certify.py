@@ -440,29 +440,40 @@ def _fairness(trace: Trace, prop: Property, loop: int) -> Iterator[str]:
     if not groups:
         yield "No step has to be taken: the property and the actions declare no fairness."
     idle: dict[tuple[bool, int | None], list[FairGroup]] = {}
-    often: dict[int, list[FairGroup]] = {}
     taken: list[FairGroup] = []
     positions = _positions(trace, loop)
     for group in groups:
         at = _taken_at(trace, loop, group)
         if at is not None:
             taken.append(group)
-            often_taken = ", again and again" if group.is_strong else ""
-            yield f"{_fair(group.is_strong)} to {group.name}: taken in step {at}{often_taken}."
+            again = ", again and again" if group.is_strong else ""
+            yield f"{_fair(group.is_strong)} to {group.name}: taken in step {at}{again}."
             continue
         enabled = _enabled_at(trace, loop, group)
         is_never = group.is_strong and len(positions) > 1
         disabled = None if is_never else next(each for each in positions if each not in enabled)
         idle.setdefault((group.is_strong, disabled), []).append(group)
-        if enabled:
-            often.setdefault(enabled[0], []).append(group)
     for (is_strong, position), members in idle.items():
         where = "in any state of the loop" if position is None else _at(position)
         yield f"{_fair(is_strong)} to {'; to '.join(_names(members, taken, groups))}: not possible {where}."
-    for position, members in often.items():
-        names = "; ".join(_names(members, taken, groups))
-        what = f"Possible again and again, {_at(position)}, but never taken: {names}"
+    for position, name in possible_again_and_again(trace):
+        what = f"Possible again and again, {_at(position)}, but never taken: {name}"
         yield f"{what}. Only strong fairness would demand it."
+
+
+def possible_again_and_again(trace: Trace) -> list[tuple[int, str]]:
+    """Return the fair groups that a lasso never takes although some of its states allow a step of them: for each first
+    such position, their names. Weak fairness does not demand these steps, strong fairness would."""
+    if trace.prop is None or trace.loop is None:
+        return []
+    groups = groups_of(trace.instance, trace.prop)
+    taken = [group for group in groups if _taken_at(trace, trace.loop, group) is not None]
+    often: dict[int, list[FairGroup]] = {}
+    for group in groups:
+        enabled = [] if group in taken else _enabled_at(trace, trace.loop, group)
+        if enabled:
+            often.setdefault(enabled[0], []).append(group)
+    return [(position, "; ".join(_names(members, taken, groups))) for position, members in often.items()]
 
 
 def _fair(is_strong: bool) -> str:
