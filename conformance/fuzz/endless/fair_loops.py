@@ -88,9 +88,14 @@ class FairLoops:
             if after is not None and after != cells:
                 yield cells, step.number, after
 
+    @property
+    def strong(self) -> list[Group]:
+        """The strongly fair groups."""
+        return [group for group in self.groups if group.is_strong]
+
     @cached_property
     def loops(self) -> Loops:
-        """All states that can be repeated for ever."""
+        """All states that can be repeated for ever; there must be at most MOST_TRIED strongly fair groups."""
         reached = self._reached()
         violating = self._repeated(set(reached) - self.excused)
         permitted = self._repeated(set(reached))
@@ -126,10 +131,7 @@ class FairLoops:
 
     def _repeated(self, states: set[Cells]) -> list[set[Cells]]:
         """Sets of these states that a fair behaviour can repeat for ever; each other such set is a part of one."""
-        strong = [group for group in self.groups if group.is_strong]
-        if len(strong) > MOST_TRIED:
-            raise TooManyGroups
-        components = []
+        components, strong = [], self.strong
         for number in range(1 << len(strong)):
             idle = [group for place, group in enumerate(strong) if number >> place & 1]
             rest = {cells for cells in states if not any(self._enables(cells, group) for group in idle)}
@@ -195,10 +197,6 @@ class FairLoops:
                 return repeated <= self.fails
             case _:
                 return bool(repeated & self.fails)
-
-
-class TooManyGroups(Exception):
-    """There are more than MOST_TRIED strongly fair groups."""
 
 
 def _groups(system: PlainSystem, prop: PlainProperty) -> Iterator[Group]:
