@@ -469,6 +469,7 @@ BUGS = (
         "the components of what is left of an unfair component are not computed",
         "alive[nodes[(enabled == 0).all(axis=1)]] = True",
         "alive[nodes[:0]] = True",
+        tests=("checker/liveness/test_fair_loops",),
     ),
     Bug(
         "one_group",
@@ -490,6 +491,7 @@ BUGS = (
         "the last argument of a condition is taken for the first",
         "for choice in reversed(choices):\n            arguments",
         "for choice in choices:\n            arguments",
+        tests=("models/test_tla_examples",),
     ),
     Bug(
         "strong_is_always_taken",
