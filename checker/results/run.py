@@ -329,8 +329,8 @@ def _explored(run: Run) -> list[str]:
 
 
 def _possible_steps(run: Run, failing: Sequence[Verdict]) -> str:
-    """A note on the steps that the behaviours which break liveness properties never take, though they are possible in
-    them again and again; empty if there are none."""
+    """A note on the fair steps that behaviours without these properties never take, although the steps are possible in
+    them again and again; empty if there is no such step."""
     traces = [run.histories[verdict.prop.name] for verdict in failing if verdict.prop.name in run.histories]
     names = dict.fromkeys(name for trace in traces for _, name in possible_again_and_again(trace))
     return f", and never takes a step that is possible again and again: {'; '.join(names)}" if names else ""

@@ -132,6 +132,7 @@ def weakened(fairness, *actions):
     return tuple(replace(each, is_strong=each.is_strong and each.actions[0] not in actions) for each in fairness)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", STRONG)
 def test_strong_fairness_is_needed_where_weak_fairness_is_not_enough(name):
     """The properties hold with the fairness of the specification, as with TLC. TLC was not run on the variants."""
