@@ -231,7 +231,7 @@ def test_liveness_of_random_programs_holds_and_fails(programs: list[Program]) ->
             outcomes["permitted"] += bool(judge.loops.permitted)
             outcomes["holds by fairness"] += not judge.loops.violating and bool(judge.fails) and bool(judge.groups)
     assert kinds.keys() == set(ENDLESS)
-    assert min(kinds.values()) >= 3
+    assert min(kinds.values()) >= 2
     assert min(outcomes.values()) > 0 and outcomes.total() >= 10
 
 
