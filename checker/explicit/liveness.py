@@ -342,9 +342,10 @@ class Graph:
             self.reachable.refuse_memory(of_nodes + 2 * BYTES_OF_EDGE * edges + self.met_by_move.nbytes)
         self.offsets: NDArray[np.int64] = np.cumsum(degrees)
         self.targets, self.moves = np.concatenate(targets), np.concatenate(moves)
-        self.met = np.tile(self.row([not group.is_strong for group in self.groups]), (self.count, 1)) & ~enabled
-        if self.words > self.half:
-            self.met = np.concatenate([self.met, enabled & self.strong], axis=1)
+        of_strong = [enabled & self.strong] if self.words > self.half else []
+        np.invert(enabled, out=enabled)
+        enabled &= self.row([not group.is_strong for group in self.groups])
+        self.met = np.concatenate([enabled, *of_strong], axis=1) if of_strong else enabled
 
     @property
     def count(self) -> int:

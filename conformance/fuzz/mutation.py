@@ -462,6 +462,7 @@ BUGS = (
         "strong fairness is judged as weak fairness",
         "self.strong = self.row([group.is_strong for group in groups])",
         "self.strong = self.row([False for group in groups])",
+        tests=("checker/liveness/test_fair_loops",),
     ),
     Bug(
         "no_parts",
@@ -477,6 +478,7 @@ BUGS = (
         "only the first fair group is a requirement",
         "bits = [True] * (len(groups) + len(visits))",
         "bits = [not 0 < bit < len(groups) for bit in range(len(groups) + len(visits))]",
+        tests=("checker/liveness/test_fair_loops",),
     ),
     Bug(
         "condition_ignored",
@@ -484,6 +486,7 @@ BUGS = (
         "a step counts even where its condition is false",
         "if group.condition is None or conditions",
         "if True or conditions",
+        tests=("checker/liveness/test_fair_loops",),
     ),
     Bug(
         "arguments_of_conditions",
