@@ -1,7 +1,8 @@
 """The steps to which a behaviour must be fair before it can violate a liveness property.
 
-The steps form groups: if a step of a group stays possible, a step of the group is eventually taken (`Fairness` in
-models/language/declarations).
+The steps form groups: if a step of a group stays possible (for strong fairness: if steps of the group are possible
+again and again), a step of the group is eventually taken (models/language/fairness.py). If the group has a condition,
+only steps from states in which it is true belong to the group.
 """
 
 from __future__ import annotations
@@ -10,9 +11,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from isrcheck.models.language.declarations import Fairness, checked_of_action
-from isrcheck.models.language.model import Instance, Property
-from isrcheck.models.messages import UsageError
+from isrcheck.models.language.fairness import Fairness
+from isrcheck.models.language.model import Instance, Property, Step
+from isrcheck.models.language.reading.reader import Function
+from isrcheck.models.language.states import Cells, State
+from isrcheck.models.messages import ModelError, UsageError
 
 MOST_GROUPS = 4096
 """The most groups of steps for which one property may require fairness."""
@@ -20,7 +23,8 @@ MOST_GROUPS = 4096
 
 @dataclass(frozen=True)
 class FairGroup:
-    """A group of steps: if a step of the group stays possible, a step of the group is eventually taken."""
+    """A group of steps: if a step of the group stays possible, or for strong fairness, if steps of the group are
+    possible again and again, a step of the group is eventually taken."""
 
     what: str
     """The actions of the steps, in words."""
@@ -30,11 +34,36 @@ class FairGroup:
     """The values of the parameters `each`, as text."""
     steps: frozenset[int]
     """The numbers of the steps."""
+    is_strong: bool = False
+    """Whether fairness to the group is strong."""
+    condition: Function | None = None
+    """The condition in which a step counts, a function of the state and of parameters of the step; None if every step
+    counts."""
 
     @property
     def name(self) -> str:
-        """The actions and the values of the group, in words."""
-        return f"{self.what} with {self.values}" if self.values else self.what
+        """The actions, the values and the condition of the group, in words."""
+        return self.named(f"with {self.values}" if self.values else "")
+
+    def named(self, values: str) -> str:
+        """Return the actions and the condition of the group in words, with these words about its values."""
+        condition = f"where {self.condition.name}" if self.condition is not None else ""
+        return " ".join(filter(None, (self.what, values, condition)))
+
+    def has(self, instance: Instance, cells: Cells, step: Step) -> bool:
+        """Whether a step from this state belongs to the group. Raises ModelError if its condition has no value."""
+        if step.number not in self.steps or self.condition is None:
+            return step.number in self.steps
+        ranges = instance.argument_ranges[step.action_index]
+        arguments = {
+            each.parameter.name: each.argument(ordinal) for each, ordinal in zip(ranges, step.ordinals, strict=True)
+        }
+        own = (arguments[parameter.name] for parameter in self.condition.arguments)
+        try:
+            return bool(instance.python(self.condition)(State(instance, cells), *own))
+        except ModelError as error:
+            where = f"{self.condition.path}:{self.condition.line}: {self.condition.name}"
+            raise ModelError(f"{where}: {instance.spell_step(step)}: {error}") from None
 
 
 def groups_of(instance: Instance, prop: Property) -> tuple[FairGroup, ...]:
@@ -57,8 +86,8 @@ def of_actions(instance: Instance) -> tuple[Fairness, ...]:
     declared: list[Fairness] = []
     for number, action in enumerate(instance.model.actions):
         function = instance.function(number)
-        fair = False if function is None or function.mark is None else function.mark.fair
-        declared += checked_of_action(fair, action.name, action.name, action.domains)
+        if function is not None:
+            declared += action.fairness(function, instance.model.reader)
     return tuple(declared)
 
 
@@ -81,4 +110,5 @@ def _groups(instance: Instance, fairness: Fairness) -> Iterator[FairGroup]:
         values = ", ".join(
             f"{name}={ranges[name].spell(value)}" for name, value in zip(fairness.each, key, strict=True)
         )
-        yield FairGroup(what, fairness.each, values, frozenset(numbers))
+        steps_of_group = frozenset(numbers)
+        yield FairGroup(what, fairness.each, values, steps_of_group, fairness.is_strong, fairness.condition)

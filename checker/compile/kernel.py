@@ -43,7 +43,11 @@ def kernel_key(instance: Instance, reduction: Reduction | None) -> str:
     actions = [action.name for action in model.actions], [choice is None for choice in instance.alternatives]
     properties = [(prop.kind, [each.name for each in prop.function.parameters]) for prop in model.properties]
     steps = instance.first_steps, list(map(_choices, instance.argument_ranges))
-    return repr((actions, properties, steps, _common(instance, functions), _reduction(reduction)))
+    conditions = [
+        (digest.of_routine(condition.routine), [each.name for each in condition.arguments], sorted(names))
+        for condition, names in model.conditions.items()
+    ]
+    return repr((actions, properties, steps, conditions, _common(instance, functions), _reduction(reduction)))
 
 
 def generators_key(instance: Instance) -> str:
@@ -90,7 +94,7 @@ def _reduction(reduction: Reduction | None) -> Any:
     )
 
 
-PARAMETERS = {"expand": 12, "check": 6, "reduce": 3, "may_overreport": 0}
+PARAMETERS = {"expand": 12, "check": 6, "reduce": 3, "conditions": 7, "may_overreport": 0}
 """The number of integer parameters of each exported function; each returns an integer."""
 
 _SAID: set[str] = set()
@@ -123,6 +127,8 @@ class Kernel:
     reduce: Callable[..., int]
     """Replaces states by the states that a search with the reduction keeps in their place; `expand` does this for its
     successors by itself."""
+    conditions: Callable[..., int]
+    """Evaluates the conditions of fairness before steps."""
     reduction: Reduction | None
     may_overreport: bool
     """Whether the kernel may also report that a state leaves a declared range when only another permutation of the
@@ -188,9 +194,9 @@ def kernel_of(
 
     paths = {kind: code_path("kernels", f"{kind}\0{is_careful}\0{key}") for kind in (QUICK, OPTIMIZED)}
     best = code(OPTIMIZED) if is_optimized else kept(paths[OPTIMIZED])
-    expand, check, reduce, may_overreport = load(code(QUICK) if best is None else best, PARAMETERS).values()
+    expand, check, reduce, conditions, may_overreport = load(code(QUICK) if best is None else best, PARAMETERS).values()
     faster = optimize if best is None else None
-    kernel = Kernel(layout, expand, check, careful, faster, reduce, reduction, bool(may_overreport()))
+    kernel = Kernel(layout, expand, check, careful, faster, reduce, conditions, reduction, bool(may_overreport()))
     return kernel
 
 

@@ -1,9 +1,9 @@
 """Builds the functions of one kernel from a model's functions.
 
-`expand` writes the successors of states in the visited set, `check` evaluates properties in states, and `reduce`
-replaces states by those that a reduction keeps. Only the bounds of the configuration are compiled in. Switches, client
-settings and the chosen alternative of each action are values in the working buffer, so that one kernel serves all
-protocols with the same layout and actions.
+`expand` writes the successors of states in the visited set, `check` evaluates properties in states, `reduce` replaces
+states by those that a reduction keeps, and `conditions` says which conditions of fairness are true before steps. Only
+the bounds of the configuration are compiled in. Switches, client settings and the chosen alternative of each action are
+values in the working buffer, so that one kernel serves all protocols with the same layout and actions.
 
 Every function of the model becomes one function of the kernel: a cell is the number at an address, a guard that is
 false returns 0, a fold (`all`, `any`, `sum`, `min`, `max`) is a loop. The kernel stops as soon as a value leaves its
@@ -27,13 +27,16 @@ from isrcheck.checker.compile.staging import (
     WRITE,
     Apart,
     Buffer,
+    Bytes,
     Code,
+    Halves,
     Module,
     Number,
     Operand,
     Staged,
     Value,
     Variable,
+    Words,
     element,
     evaluated,
     failed,
@@ -434,7 +437,7 @@ class KernelCode:
 
     def build(self) -> None:
         """Build all functions of the kernel."""
-        for build in (self.expand, self.check, self.reduce, self.may_overreport):
+        for build in (self.expand, self.check, self.reduce, self.conditions, self.may_overreport):
             self.module.function(build, is_exported=True)
 
     def may_overreport(self, code: Code) -> None:
@@ -735,6 +738,49 @@ class KernelCode:
             self.unpack(place, s)
             code.call(self.keep, s, place)
         code.return_(count)
+
+    def conditions(
+        self,
+        code: Code,
+        store: Value,
+        parents: Halves,
+        steps: Halves,
+        count: Value,
+        s: Apart,
+        active: Bytes,
+        met: Words,
+    ) -> None:
+        """For each of `count` steps from states of the store, write a word to `met`: bit k says whether condition k of
+        the model's fairness belongs to the step's action and is true before the step. Conditions whose byte in `active`
+        is 0 are left out. Stops at a step for which a value leaves its range; returns this step's place, or `count`."""
+        instance = self.instance
+        with code.loop(0, count) as at:
+            self.unpack(store + parents[at] * self.words_size, s)
+            found = code.variable(0)
+            for slot, action in enumerate(instance.model.actions):
+                first, after = instance.first_steps[slot : slot + 2]
+                own = [name for names in instance.model.conditions.values() for name in names]
+                if action.name in own and first < after:
+                    with code.when(code.every(steps[at] >= first, steps[at] < after)):
+                        arguments = self.arguments_of(steps[at] - first, instance.argument_ranges[slot])
+                        for number, (condition, names) in enumerate(instance.model.conditions.items()):
+                            if action.name in names:
+                                own_arguments = [arguments[each.name] for each in condition.arguments]
+                                is_met = partial(self.holds, code, condition, s, *own_arguments)
+                                with code.when(code.every(active[number] != 0, is_met)):
+                                    found |= 1 << number
+            with code.when(failed(s)):
+                code.return_(at)
+            met[at] = found
+        code.return_(count)
+
+    def arguments_of(self, combination: Value, choices: Sequence[ArgumentRange]) -> dict[str, Value]:
+        """The arguments of a step, by the names of the parameters. `combination` is the step's place in its action."""
+        arguments: dict[str, Value] = {}
+        for choice in reversed(choices):
+            arguments[choice.parameter.name] = combination % choice.count
+            combination //= choice.count
+        return arguments
 
 
 @dataclass(frozen=True)

@@ -103,6 +103,16 @@ class KernelRunner:
             count = self._be_careful().expand(*arguments)
         return results.next_state, count
 
+    def conditions(self, states: int, batch: Batch, count: int, active: Buffer) -> NDArray[np.uint64] | None:
+        """Evaluate the conditions of the model's fairness that are marked in `active` before the first `count` steps of
+        `batch`, which `expand` wrote from `states`. Returns a number for each step, in which bit k says whether
+        condition k is true; None if a condition has no value there."""
+        before = self.buffers.before
+        met: NDArray[np.uint64] = np.zeros(count, np.uint64)
+        judged = self.kernel.conditions(states, *batch.at[1:3], count, *addresses(before, active, met))
+        before[:ERROR_BYTES] = 0
+        return met if judged == count else None
+
     def optimize_for(self, expanded: int, deadline: float) -> None:
         """Call `Kernel.optimize_for` on the kernel in use, which may optimize it; meanwhile no thread may run it."""
         (self.careful or self.kernel).optimize_for(expanded, deadline)

@@ -26,13 +26,23 @@ for ever if the component's states and steps together meet every requirement. It
 state meets every requirement. A component meets each requirement that a part of it meets, so only the largest
 components are examined.
 
+A loop is strongly fair to a group if all of its states disable the group, or if one of its steps belongs to the group
+(a Streett condition). So only a step meets the requirement, and a further bit says whether a state enables the group:
+if none does, the requirement does not count. A component that enables a group without a step of it may have a part that
+does not enable the group. So the states that enable it are taken away, and the components of the rest are examined in
+the same way (Emerson and Lei, 1987).
+
+If a group has a condition, its steps from states in which the condition is false belong to no group. A step counts as
+several *moves*, one for each set of conditions that are true before it; a move, like a step, always belongs to the same
+groups.
+
 If a failure is permitted in some states without P, a violation repeats none of these states; an endless behaviour that
 repeats one of them is a permitted failure. States in which P or its premise cannot be evaluated are left out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -47,6 +57,7 @@ from isrcheck.checker.results.kernel_results import PREMISE, EntryKind, KernelRe
 from isrcheck.models.fair_groups import FairGroup, groups_of
 from isrcheck.models.language.declarations import WHOLE, Kind
 from isrcheck.models.language.model import Property
+from isrcheck.models.language.reading.reader import Function
 
 Numbers = NDArray[np.int64]
 Marks = NDArray[np.bool_]
@@ -56,6 +67,10 @@ PathTo = Callable[[int], StepPath]
 
 CHUNK = 1 << 14
 """The most states between two looks at the clock and at which further states have become possible."""
+
+
+class UnjudgedError(Exception):
+    """A property cannot be judged; the message says why."""
 
 
 class LimitError(Exception):
@@ -118,6 +133,15 @@ class WholeSearch:
         States come in the order of `waiting`, and all transitions of a state are in one batch, in the order of the
         steps. Raises LimitError.
         """
+        return ((before, steps, after) for before, steps, after, _ in self.transitions_where(waiting, ()))
+
+    def transitions_where(
+        self, waiting: Numbers, conditions: Collection[Function]
+    ) -> Iterator[tuple[Numbers, Numbers, Numbers, NDArray[np.uint64]]]:
+        """The transitions as from `transitions`, with a fourth array: for each transition, a number whose bit k says
+        whether condition k of the model's fairness is true before it. Of conditions that are not in `conditions`, the
+        bits are 0. Raises LimitError, and UnjudgedError if a condition has no value."""
+        active = np.array([each in conditions for each in self.context.instance.model.conditions], np.int8)
         fired, no_property = np.zeros_like(self.context.fired), np.zeros_like(self.context.active)
         for low in range(0, len(waiting), CHUNK):
             self.look_at_the_clock()
@@ -127,7 +151,12 @@ class WholeSearch:
                 counts = fired, no_property, KernelResults(len(self.context.properties))
                 at, size = self.runner.expand(states.ctypes.data, at, len(numbers), self.batch, *counts)
                 after = self._numbers(self.batch.states[: size * self.stores[0].words])
-                yield numbers[self.batch.parents[:size]], self.batch.steps[:size].astype(np.int64), after
+                met: NDArray[np.uint64] | None = np.zeros(size, np.uint64)
+                if conditions:
+                    met = self.runner.conditions(states.ctypes.data, self.batch, size, active)
+                if met is None:
+                    raise UnjudgedError("a condition of its fairness cannot be evaluated in a reachable state")
+                yield numbers[self.batch.parents[:size]], self.batch.steps[:size].astype(np.int64), after, met
 
     def _states(self, numbers: Numbers) -> NDArray[np.uint64]:
         words = self.stores[0].words
@@ -212,59 +241,111 @@ BUDGET = 1 << 22
 
 
 class Graph:
-    """A graph: its nodes are the states that `kept` marks, and its edges are the steps between two different nodes.
+    """A graph: its nodes are the states that `kept` marks, and its edges are the moves between two different nodes.
 
     `nodes` has the numbers of the states, ascending; a node is given by its position in `nodes`. `groups` and `visits`
     are requirements for loops: a loop must be fair to each group, and it must visit a marked state of each array in
-    `visits`. `met` has a row of bits for each node, and `met_by_step` for each step: bit k is 1 if the node or step
-    meets requirement k (first the groups, then `visits`). Raises LimitError.
+    `visits`. `met` has a row of bits for each node, and `met_by_move` for each move: bit k is 1 if the node or move
+    meets requirement k (first the groups, then `visits`). If a group is strongly fair (`strong` has its bit), each row
+    has a second half, in which bit k says whether a node enables the strongly fair group k. Raises LimitError, and
+    UnjudgedError.
     """
 
     def __init__(
-        self, reachable: WholeSearch, kept: Marks, steps: int, groups: Sequence[FairGroup], visits: Sequence[Marks] = ()
+        self, reachable: WholeSearch, kept: Marks, groups: Sequence[FairGroup], visits: Sequence[Marks] = ()
     ) -> None:
+        instance = reachable.context.instance
         self.reachable = reachable
         self.nodes = np.flatnonzero(kept)
-        self.words = max(1, -(-(len(groups) + len(visits)) // 64))  # of 64 bits
-        self.met_by_step: NDArray[np.uint64] = np.zeros((steps, self.words), np.uint64)
-        for bit, group in enumerate(groups):
-            self.met_by_step[sorted(group.steps), bit // 64] |= np.uint64(1 << bit % 64)
+        self.half = max(1, -(-(len(groups) + len(visits)) // 64))  # of 64 bits
+        self.strong = self.row([group.is_strong for group in groups])
+        self.words = self.half * (1 + any(group.is_strong for group in groups))
+        self.steps = instance.first_steps[-1]
+        """The number of steps. A move is numbered from its step's number on, in strides of this number."""
+        self.groups = groups
+        self.conditions = {
+            condition: number
+            for number, condition in enumerate(instance.model.conditions)
+            if any(group.condition is condition for group in groups)
+        }
+        """The conditions of the groups, with their numbers in the model."""
+        self.codes = {0: 0}
+        """For each set of conditions that is true before a step, as bits, its number in the numbers of moves."""
+        self.met_by_move = self._moves_where(0)
         self.met: NDArray[np.uint64] = np.zeros((0, self.words), np.uint64)
-        self._store(kept, self.row(len(groups)))
+        self._store(kept)
         for bit, visit in enumerate(visits, len(groups)):
             self.met[visit[self.nodes], bit // 64] |= np.uint64(1 << bit % 64)
 
-    def row(self, bits: int) -> NDArray[np.uint64]:
-        """Return a row of bits in the format of `met`: the first `bits` bits are 1, the others 0."""
-        row = (1 << bits) - 1
-        return np.array([row >> 64 * word & (1 << 64) - 1 for word in range(self.words)], np.uint64)
+    def row(self, marks: Sequence[bool]) -> NDArray[np.uint64]:
+        """Return half a row of bits in the format of `met`: bit k is 1 if marks[k] is true."""
+        row = sum(1 << bit for bit, is_marked in enumerate(marks) if is_marked)
+        return np.array([row >> 64 * word & (1 << 64) - 1 for word in range(self.half)], np.uint64)
 
-    def _store(self, kept: Marks, of_groups: NDArray[np.uint64]) -> None:
-        """Compute and store the edges; note in `met` which groups of steps each node disables. Raises LimitError."""
+    def unmet(self, met: NDArray[np.uint64], needed: NDArray[np.uint64]) -> NDArray[np.uint64]:
+        """For each row of `met`, return the requirements in `needed` that are not met. Strong fairness to a group is
+        met if no node enables the group."""
+        missing: NDArray[np.uint64] = needed & ~met[:, : self.half]
+        return missing & (met[:, self.half :] | ~self.strong) if self.words > self.half else missing
+
+    def step(self, edge: int) -> int:
+        """Return the number of the step of an edge."""
+        return int(self.moves[edge]) % self.steps
+
+    def _moves_where(self, conditions: int) -> NDArray[np.uint64]:
+        """Return rows of `met_by_move`: for each step, its groups where exactly these conditions are true."""
+        rows: NDArray[np.uint64] = np.zeros((self.steps, self.words), np.uint64)
+        for bit, group in enumerate(self.groups):
+            if group.condition is None or conditions >> self.conditions[group.condition] & 1:
+                rows[sorted(group.steps), bit // 64] |= np.uint64(1 << bit % 64)
+        return rows
+
+    def _moves(self, steps: Numbers, conditions: NDArray[np.uint64]) -> Numbers:
+        """Return the numbers of the moves that consist of these steps, with the conditions that are true before them,
+        and add missing rows to `met_by_move`."""
+        if not self.conditions:
+            return steps
+        found, places = np.unique(conditions, return_inverse=True)
+        for true in found.tolist():
+            if true not in self.codes:
+                self.codes[true] = len(self.codes)
+                self.met_by_move = np.concatenate([self.met_by_move, self._moves_where(true)])
+        codes: Numbers = np.array([self.codes[true] for true in found.tolist()], np.int64)[places]
+        return codes * self.steps + steps
+
+    def _store(self, kept: Marks) -> None:
+        """Compute and store the edges; note in `met` which groups of steps each node disables, or enables if fairness
+        to the group is strong. Raises LimitError, UnjudgedError."""
         of_nodes = (BYTES_OF_NODE + 16 * self.words) * len(self.nodes) + BYTES_OF_STATE * len(kept)
         self.reachable.refuse_memory(of_nodes)
         index: NDArray[np.uint32] = np.full(len(kept), OUTSIDE, np.uint32)
         index[self.nodes] = np.arange(len(self.nodes))
-        self.met = np.tile(of_groups, (len(self.nodes), 1))
+        enabled: NDArray[np.uint64] = np.zeros((len(self.nodes), self.half), np.uint64)
         degrees: NDArray[np.int64] = np.zeros(len(self.nodes) + 1, np.int64)
-        targets, steps = [np.zeros(0, np.uint32)], [np.zeros(0, np.uint32)]
+        targets, moves = [np.zeros(0, np.uint32)], [np.zeros(0, np.uint32)]
         edges = 0
-        for before, step, after in self.reachable.transitions(self.nodes):
-            moves = before != after
-            source, step, target = index[before[moves]], step[moves], index[after[moves]]
+        for before, step, after, true in self.reachable.transitions_where(self.nodes, self.conditions):
+            changes = before != after
+            source, target = index[before[changes]], index[after[changes]]
+            move = self._moves(step[changes], true[changes])
             # All transitions of a state are adjacent.
             firsts = np.flatnonzero(np.diff(source, prepend=np.uint32(OUTSIDE)))
             inside = target != OUTSIDE
             if len(firsts):
-                self.met[source[firsts]] &= ~np.bitwise_or.reduceat(self.met_by_step[step], firsts)
+                of_groups = self.met_by_move[move, : self.half]
+                enabled[source[firsts]] |= np.bitwise_or.reduceat(of_groups, firsts)
                 degrees[source[firsts] + np.uint32(1)] = np.add.reduceat(inside, firsts, dtype=np.int64)
             targets.append(target[inside])
-            steps.append(step[inside].astype(np.uint32))
+            moves.append(move[inside].astype(np.uint32))
             edges += len(targets[-1])
             # The lists and the arrays made from them exist at the same time.
-            self.reachable.refuse_memory(of_nodes + 2 * BYTES_OF_EDGE * edges)
+            self.reachable.refuse_memory(of_nodes + 2 * BYTES_OF_EDGE * edges + self.met_by_move.nbytes)
         self.offsets: NDArray[np.int64] = np.cumsum(degrees)
-        self.targets, self.steps = np.concatenate(targets), np.concatenate(steps)
+        self.targets, self.moves = np.concatenate(targets), np.concatenate(moves)
+        of_strong = [enabled & self.strong] if self.words > self.half else []
+        np.invert(enabled, out=enabled)
+        enabled &= self.row([not group.is_strong for group in self.groups])
+        self.met = np.concatenate([enabled, *of_strong], axis=1) if of_strong else enabled
 
     @property
     def count(self) -> int:
@@ -281,17 +362,38 @@ class Graph:
             self.reachable.look_at_the_clock()
         return component
 
-    def fair(self, component: NDArray[np.uint32], needed: NDArray[np.uint64]) -> Marks:
-        """For each component number, whether the component meets all requirements in `needed`. Raises LimitError."""
+    def met_together(self, component: NDArray[np.uint32]) -> NDArray[np.uint64]:
+        """For each component, the bits of its nodes and of the moves between them. Raises LimitError."""
         total: NDArray[np.uint64] = np.zeros((int(component.max(initial=0)) + 1, self.words), np.uint64)
         collect = as_machine_code(walks.collect)
         for low in range(0, self.count, BUDGET):
-            arrays = addresses(self.offsets, self.targets, self.steps, component, self.met, self.met_by_step)
+            arrays = addresses(self.offsets, self.targets, self.moves, component, self.met, self.met_by_move)
             collect(low, min(low + BUDGET, self.count), *arrays, self.words, total.ctypes.data)
             self.reachable.look_at_the_clock()
-        fair: Marks = ((total & needed) == needed).all(axis=1)
-        fair[0] = False
-        return fair
+        return total
+
+    def fair_parts(self, alive: Marks, needed: NDArray[np.uint64]) -> NDArray[np.uint32]:
+        """Each node's part: a largest strongly connected set of nodes in `alive` that together meet all requirements in
+        `needed`. Parts have numbers above 0; nodes that no fair behaviour can repeat get 0. Raises LimitError."""
+        parts: NDArray[np.uint32] = np.zeros(self.count, np.uint32)
+        numbered = 0
+        while True:
+            component = self.components(alive)
+            missing = self.unmet(self.met_together(component), needed)
+            is_fair: Marks = (missing == 0).all(axis=1)
+            is_fair[0] = False
+            inside = is_fair[component]
+            parts[inside] = component[inside] + np.uint32(numbered)
+            numbered += len(missing) - 1
+            # If only strong fairness is missing, the nodes that do not enable its groups may have fair parts.
+            is_open: Marks = ((missing & ~self.strong) == 0).all(axis=1) & ~is_fair
+            is_open[0] = False
+            nodes = np.flatnonzero(is_open[component])
+            if not len(nodes):
+                return parts
+            enabled = self.met[nodes, self.half :] & missing[component[nodes]]
+            alive = np.zeros(self.count, np.bool_)
+            alive[nodes[(enabled == 0).all(axis=1)]] = True
 
 
 ROOM = 1 << 21
@@ -318,12 +420,12 @@ def fair_loops(reachable: WholeSearch, number: int, prop: Property, path: PathTo
     fails = broken | permitted
     kept = judged != judgement(EntryKind.ERRED) if everywhere else fails
     visits = [fails, permitted] if everywhere else [permitted]
-    graph = Graph(reachable, kept, instance.first_steps[-1], groups, visits)
+    graph = Graph(reachable, kept, groups, visits)
     ways = _ways(graph, prop.kind, premise)
     # A violation repeats no state in which a failure is permitted; a permitted failure repeats one.
-    bits = len(groups) + len(visits)
+    bits = [True] * (len(groups) + len(visits))
     alive = ways.reached & ~permitted[graph.nodes]
-    findings[EntryKind.FOUND] = FairLoops(graph, ways, alive, graph.row(bits - 1), path).finding()
+    findings[EntryKind.FOUND] = FairLoops(graph, ways, alive, graph.row(bits[:-1]), path).finding()
     if permitted.any():
         findings[EntryKind.PERMITTED] = FairLoops(graph, ways, ways.reached, graph.row(bits), path).finding()
     return findings
@@ -380,9 +482,9 @@ class FairLoops:
         self.ways = ways
         self.needed = needed
         self.path = path
-        self.component = graph.components(alive)
-        self.is_fair = graph.fair(self.component, needed)[self.component]
-        self.stays: Marks = alive & ((graph.met & needed) == needed).all(axis=1)
+        self.part = graph.fair_parts(alive, needed)
+        self.is_fair: Marks = self.part > 0
+        self.stays: Marks = alive & ~graph.unmet(graph.met, needed).any(axis=1)
 
     def finding(self) -> Finding:
         """Return the number of nodes that can be repeated for ever, and the shorter of two counterexamples. One is the
@@ -408,7 +510,7 @@ class FairLoops:
         while (before := int(self.ways.parents[node])) != node:
             low, high = self.graph.offsets[before : before + 2]
             edge = int(low) + int(np.argmax(self.graph.targets[low:high] == node))
-            steps.append(int(self.graph.steps[edge]))
+            steps.append(self.graph.step(edge))
             node = before
         beginning = self.path(int(self.graph.nodes[node]))
         return StepPath(beginning.initial, (*beginning.steps, *reversed(steps)))
@@ -416,16 +518,18 @@ class FairLoops:
     def _lasso(self, first: int) -> StepPath:
         """A path to the node `first`, and a loop from there that meets every requirement."""
         before = self._path_to(first)
-        walk = ClosedWalk(self.graph, np.flatnonzero(self.component == self.component[first]), first, self.needed)
-        steps = [int(self.graph.steps[edge]) for edge in walk.edges]
+        walk = ClosedWalk(self.graph, np.flatnonzero(self.part == self.part[first]), first, self.needed)
+        steps = [self.graph.step(edge) for edge in walk.edges]
         return StepPath(before.initial, (*before.steps, *steps), before.depth)
 
 
 class ClosedWalk:
     """A walk within a strongly connected component, from node `first` back to it, that meets all requirements `needed`.
 
-    A search over pairs (node, requirements met so far) finds the walk. If the memory suffices for all requirements at
-    once, it is a shortest such walk. Otherwise it meets the requirements in portions that fit into memory.
+    A search over pairs (node, bits met so far) finds the walk. If the memory suffices for all requirements at once, it
+    is a shortest such walk; of a strongly fair group, it takes a step unless none of its nodes enables the group.
+    Otherwise it meets the requirements in portions that fit into memory, and takes a step of each strongly fair group
+    that a node of the component enables.
     """
 
     def __init__(self, graph: Graph, members: Numbers, first: int, needed: NDArray[np.uint64]) -> None:
@@ -434,8 +538,14 @@ class ClosedWalk:
         self.places: NDArray[np.uint32] = np.zeros(graph.count, np.uint32)
         self.places[members] = np.arange(1, len(self.nodes))
         self.edges: list[int] = []
+        if not graph.unmet(graph.met[[first]], needed).any():
+            return
         at_once = max(1, (ROOM // len(self.nodes)).bit_length() - 1)
-        here, missing = first, self._without([], [first], _bits(needed))
+        met_by_all = np.bitwise_or.reduce(graph.met[members])
+        strong = _bits(needed & met_by_all[graph.half :]) if graph.words > graph.half else []
+        here, missing = first, [*self._without([], [first], _bits(needed & ~graph.strong)), *strong]
+        if len(missing) + len(strong) <= at_once:
+            missing += [bit + 64 * graph.half for bit in strong]
         while missing or here != first:
             now, later = missing[:at_once], missing[at_once:]
             walked = self._to(now, here, None if later else first)
@@ -445,22 +555,38 @@ class ClosedWalk:
 
     def _without(self, walked: list[int], visited: list[int], bits: list[int]) -> list[int]:
         """Those of the requirements `bits` that neither an edge of `walked` nor a node of `visited` meets."""
-        rows = [*self.graph.met_by_step[self.graph.steps[walked]], *self.graph.met[visited]]
+        rows = [*self.graph.met_by_move[self.graph.moves[walked]], *self.graph.met[visited]]
         met = np.bitwise_or.reduce(rows)
         return [bit for bit in bits if not met[bit // 64] >> np.uint64(bit % 64) & np.uint64(1)]
+
+    def _enough(self, bits: list[int]) -> NDArray[np.int8]:
+        """For each set of the bits `bits`, whether it meets their requirements: each bit is set, or the bit that says
+        that a node enables its group is among `bits` and not set."""
+        masks: Numbers = np.arange(1 << len(bits))
+        enough = np.ones(len(masks), np.bool_)
+        places = {bit: place for place, bit in enumerate(bits)}
+        for bit, place in places.items():
+            if bit < 64 * self.graph.half:
+                of_enabled = places.get(bit + 64 * self.graph.half)
+                enough &= (masks >> place & 1 == 1) | (of_enabled is not None and masks >> (of_enabled or 0) & 1 == 0)
+        return enough.astype(np.int8)
 
     def _to(self, bits: list[int], here: int, goal: int | None) -> list[int]:
         """The edges of a shortest walk from `here` to `goal` (None: to any node) that meets the requirements `bits`."""
         graph, masks = self.graph, 1 << len(bits)
         size = masks * len(self.nodes)
-        met, met_by_step = _masks(graph.met[self.nodes], bits), _masks(graph.met_by_step, bits)
+        met, met_by_move, enough = (
+            _masks(graph.met[self.nodes], bits),
+            _masks(graph.met_by_move, bits),
+            self._enough(bits),
+        )
         queue, parents = np.zeros(size, np.uint32), np.zeros(size, np.uint32)
         reached_by: NDArray[np.int64] = np.zeros(size, np.int64)
         place = int(self.places[here])
         begin = masks * place + int(met[place])
         end = 0 if goal is None else int(self.places[goal])
-        read = addresses(graph.offsets, graph.targets, graph.steps, self.nodes, self.places, met, met_by_step)
-        written = addresses(queue, reached_by, parents)
+        read = addresses(graph.offsets, graph.targets, graph.moves, self.nodes, self.places, met, met_by_move)
+        written = addresses(enough, queue, reached_by, parents)
         pair = as_machine_code(walks.shortest)(begin, end, *read, masks, *written)
         assert pair, "every node of a component leads to every other"
         edges = []
@@ -495,6 +621,8 @@ def judge_whole(carrier: Carrier, path: PathTo) -> None:
     for number, prop in context.whole:
         try:
             context.judged[prop.name] = _findings(states, number, prop, path)
+        except UnjudgedError as error:
+            context.judged[prop.name] = Findings(unjudged=str(error))
         except LimitError as limit:
             # The search itself is complete.
             context.result.stopped = None

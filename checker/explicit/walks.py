@@ -161,6 +161,7 @@ def shortest(
     met: Halves,
     met_by_step: Halves,
     masks: Value,
+    enough: Bytes,
     queue: Halves,
     edges: Words,
     parents: Halves,
@@ -168,11 +169,11 @@ def shortest(
     """Find a shortest walk within a component that meets all requirements, and ends at the place `goal` (0: anywhere).
     The nodes of the component have the places 1, 2, ...: `nodes` has the node at each place, `places` has the place of
     each node of the graph, and 0 for nodes outside the component. A mask has a bit for each requirement, 1 if it is
-    met; in the last of the `masks` masks all are met. `met` has the mask of each place, and `met_by_step` the mask of
-    each step, in 32 bits. The search is breadth first over pairs (place, mask); a pair is stored as place * masks +
-    mask. The walk begins with the pair `begin`. For every other visited pair, `edges` (64 bits, 0 for pairs not
-    visited) gets the edge that led there, plus 1, and `parents` gets the pair before. Returns the last pair; 0 if there
-    is no such walk."""
+    met. `met` has the mask of each place, and `met_by_step` the mask of each step, in 32 bits; `enough` has a byte for
+    each of the `masks` masks, not 0 if a walk with this mask meets all requirements. The search is breadth first over
+    pairs (place, mask); a pair is stored as place * masks + mask. The walk begins with the pair `begin`. For every
+    other visited pair, `edges` (64 bits, 0 for pairs not visited) gets the edge that led there, plus 1, and `parents`
+    gets the pair before. Returns the last pair; 0 if there is no such walk."""
     queue[0] = begin
     end, place = code.variable(1), code.variable(0)
     with code.repeat(lambda: place < end):
@@ -188,7 +189,7 @@ def shortest(
                     edges[there] = at + 1
                     parents[there] = here
                     is_end = code.some(goal == 0, goal == to)
-                    with code.when(code.every(mask == masks - 1, is_end)):
+                    with code.when(code.every(enough[mask] != 0, is_end)):
                         code.return_(there)
                     queue[end] = there
                     end += 1

@@ -31,6 +31,7 @@ from isrcheck.checker.results.verdict import WHY_STOPPED, Verdict, Word, overall
 from isrcheck.commands.exit_codes import UNDECIDED
 from isrcheck.models.language.declarations import LIVENESS, WHOLE, Kind
 from isrcheck.models.language.model import DEADLOCK, IN_RANGE
+from isrcheck.traces.format.certify import possible_again_and_again
 from isrcheck.traces.format.trace import Trace
 
 
@@ -327,6 +328,14 @@ def _explored(run: Run) -> list[str]:
     return lines
 
 
+def _possible_steps(run: Run, failing: Sequence[Verdict]) -> str:
+    """A note on the fair steps that behaviours without these properties never take, although the steps are possible in
+    them again and again; empty if there is no such step."""
+    traces = [run.histories[verdict.prop.name] for verdict in failing if verdict.prop.name in run.histories]
+    names = dict.fromkeys(name for trace in traces for _, name in possible_again_and_again(trace))
+    return f", and never takes a step that is possible again and again: {'; '.join(names)}" if names else ""
+
+
 def verdict_line(run: Run) -> str:
     """Return one line: the overall verdict of a run, and the properties or the reason that explain this verdict."""
     exploration = run.exploration
@@ -339,7 +348,7 @@ def verdict_line(run: Run) -> str:
             stuck = all(v.prop.kind is Kind.ALWAYS_POSSIBLE for v in failing)
             why = "from there, no path leads to a state in which it is true" if stuck else ""
             if all(v.prop.kind in LIVENESS for v in failing):
-                why = "a fair behaviour goes on for ever without it"
+                why = f"a fair behaviour goes on for ever without it{_possible_steps(run, failing)}"
             return f"VIOLATED: {names}{f': {why}' if why else ''}"
         case Word.PERMITTED:
             return f"PERMITTED: {names}: this configuration makes no promise for these behaviours{_unproved(run)}"

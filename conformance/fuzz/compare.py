@@ -29,7 +29,7 @@ from isrcheck.checker.symbolic.bounded_model_checking import ask_to_depth
 from isrcheck.checker.symbolic.finite_integers import MOST_VALUES as ONE_HOT
 from isrcheck.conformance.fuzz.collisions.permuted import permuted_differs
 from isrcheck.conformance.fuzz.compare_proofs import proofs_differ
-from isrcheck.conformance.fuzz.endless.fair_loops import FairLoops
+from isrcheck.conformance.fuzz.endless.fair_loops import MOST_TRIED, FairLoops
 from isrcheck.conformance.fuzz.plain_search import (
     DEADLOCK,
     ERROR,
@@ -283,7 +283,8 @@ def _expect(kind: str, actual: object, expected: object) -> None:
 
 def _explorers(instance: Instance, system: PlainSystem, plain: PlainSearch, kernels: Kernels) -> None:
     """Compare the explorer: complete searches on one and on two threads, and one that ends when all is decided."""
-    loops = [FairLoops(system, plain, one) for one in system.endless if one.applies]
+    judged = (FairLoops(system, plain, one) for one in system.endless if one.applies)
+    loops = [one for one in judged if len(one.strong) <= MOST_TRIED]
     depth = None if plain.is_all else len(plain.levels) - 1
     kernel = kernels.of(instance)
     for threads in (1, 2):

@@ -104,6 +104,7 @@ class Writer:
         parts: list[tuple[float, Callable[[], Number]]] = [
             (4, lambda: self._sum(depth)),
             (1, lambda: self._negated(depth)),
+            (1, lambda: self._magnitude(depth)),
             (1.5, lambda: self._either(depth)),
             (1.5, lambda: self._least_or_most(depth)),
             (1, lambda: self._total(depth)),
@@ -213,6 +214,11 @@ class Writer:
     def _negated(self, depth: int) -> Number:
         one = self.number(depth - 1)
         return Number(f"(-{one.text})", -one.high, -one.low)
+
+    def _magnitude(self, depth: int) -> Number:
+        number = self.number(depth - 1)
+        least = 0 if number.low <= 0 <= number.high else min(abs(number.low), abs(number.high))
+        return Number(f"abs({number.text})", least, max(abs(number.low), abs(number.high)))
 
     def _either(self, depth: int) -> Number:
         one, other = self.number(depth - 1), self.number(depth - 1)

@@ -149,11 +149,17 @@ ENDLESS = ("eventually", "leads_to", "always_eventually", "eventually_always")
 
 
 @dataclass(frozen=True)
-class WeakFairness:
-    """Actions (none: all), and the parameters for each of whose values a behaviour is fair by itself."""
+class PlainFairness:
+    """A fairness assumption of a program."""
 
     actions: tuple[Any, ...]
+    """The actions (none: all)."""
     each: str | tuple[str, ...] = ()
+    """The parameters for each of whose values a behaviour is fair by itself."""
+    is_strong: bool = False
+    """Whether it is strong fairness."""
+    when: Callable[..., Any] | None = None
+    """The condition under which a step counts."""
 
 
 WORDS: Mapping[str, Any] = {
@@ -163,8 +169,9 @@ WORDS: Mapping[str, Any] = {
     "Domain": Domain,
     "Subset": Subset,
     "Flag": (0, 1, True),
-    "any_action": WeakFairness(()),
-    "weak_fairness": lambda *actions, each=(): WeakFairness(actions, each),
+    "any_action": PlainFairness(()),
+    "weak_fairness": lambda *actions, each=(), when=None: PlainFairness(actions, each, False, when),
+    "strong_fairness": lambda *actions, each=(), when=None: PlainFairness(actions, each, True, when),
     "NONE": NOTHING_HOLDS,
     "between": lambda low, high: (low, high, False),
     "optional": optional,

@@ -32,7 +32,6 @@ from isrcheck.models.language.declarations import (
     Disabled,
     Domain,
     Entry,
-    Fairness,
     Field,
     Group,
     Kind,
@@ -43,15 +42,13 @@ from isrcheck.models.language.declarations import (
     Set,
     Subset,
     always,
-    checked,
-    checked_of_action,
     declared_in,
     mark_of,
-    names_of,
     number,
     shown,
     size_of,
 )
+from isrcheck.models.language.fairness import Fairness, checked, checked_of_action
 from isrcheck.models.language.intervals import Interval, Intervals
 from isrcheck.models.language.ir import digest
 from isrcheck.models.language.ir.nodes import Role, Size, Variable, visit
@@ -75,6 +72,9 @@ MOST_STEPS = 1 << 20
 
 MOST_BITS_OF_ARGUMENTS = 60
 """The most bits of a number that stands for a combination of arguments of a generator of initial states."""
+
+MOST_CONDITIONS = 62
+"""The most conditions of fairness of a model: each is a bit of a number."""
 
 RESERVED = ("cells", "items")
 """The names that a model cannot declare, because states and configurations use them. A model cannot declare names that
@@ -216,7 +216,7 @@ class Property:
             None if predicate is None else digest.of_routine(predicate.routine)
             for predicate in (self.permitted, self.premise)
         ]
-        fair = None if self.fair is None else [[fairness.actions, fairness.each] for fairness in self.fair]
+        fair = None if self.fair is None else [[each.actions, each.each, *each.meaning] for each in self.fair]
         meaning = digest.of_routine(self.function.routine)
         return [self.name, self.kind.value, meaning, arguments, self.applies is not None, self.every_length, fair]
 
@@ -244,14 +244,21 @@ class Action:
         mark = self.alternatives[0].mark
         return mark.shows if mark is not None else None
 
-    @property
-    def meaning(self) -> list[Any]:
-        """The parts of the action on which the digest of a model depends. They include the names of the parameters,
-        because traces show these names."""
-        fair = [False if function.mark is None else function.mark.fair for function in self.alternatives]
-        each = [value if isinstance(value, bool) else list(map(str, names_of(value))) for value in fair]
+    def fairness(self, function: Function, reader: Reader) -> tuple[Fairness, ...]:
+        """Return the fairness that one of the alternatives declares. Raises LanguageError."""
+        fair = False if function.mark is None else function.mark.fair
+        return checked_of_action(fair, f"{function.path}:{function.line}: {self.name}", reader, self.name, self.domains)
+
+    def meaning(self, reader: Reader) -> list[Any]:
+        """Return the parts of the action on which the digest of a model depends. They include the names of the
+        parameters, because traces show these names."""
+        fair: list[Any] = []
+        for function in self.alternatives:
+            value = False if function.mark is None else function.mark.fair
+            declared = self.fairness(function, reader)
+            fair.append(value if isinstance(value, bool) else [*declared[0].each, *declared[0].meaning])
         routines = [digest.of_routine(function.routine) for function in self.alternatives]
-        return [self.name, self.shows, list(self.domains), routines, each]
+        return [self.name, self.shows, list(self.domains), routines, fair]
 
 
 @dataclass(frozen=True)
@@ -311,7 +318,7 @@ class Model:
             self.name,
             [[name, *digest.entry(entry)] for name, entry in self.entries.items()],
             [[name, *digest.field(declared)] for name, declared in self.fields.items()],
-            [action.meaning for action in self.actions],
+            [action.meaning(self.reader) for action in self.actions],
             [[prop.meaning for prop in properties] for properties in (self.properties, self.lemmas)],
             [
                 [protocol.name, sorted(protocol.switches.items()), protocol.alternatives]
@@ -351,6 +358,19 @@ class Model:
         """The domains whose sizes the model's functions use, as in a loop over a domain, without repetition."""
         nodes = (node for function in self.reader.everything() for node in visit(function.routine.body))
         return tuple(dict.fromkeys(node.domain for node in nodes if isinstance(node, Size)))
+
+    @cached_property
+    def conditions(self) -> Mapping[Function, frozenset[str]]:
+        """The conditions of all declared fairness (`when=`), each with the names of the actions to which it belongs."""
+        declared = [each for prop in self.properties for each in prop.fair or ()]
+        for action in self.actions:
+            declared += [each for function in action.alternatives for each in action.fairness(function, self.reader)]
+        conditions: dict[Function, frozenset[str]] = {}
+        for fairness in declared:
+            if fairness.condition is not None:
+                of_others = conditions.get(fairness.condition, frozenset())
+                conditions[fairness.condition] = of_others.union(fairness.actions)
+        return conditions
 
     @cached_property
     def small(self) -> list[tuple[Sequence[int], Sequence[Interval]]]:
@@ -583,8 +603,7 @@ def assemble(
         _same_parameters(action)
         _shown_parameters(action)
         for function in action.alternatives:
-            fair = function.mark.fair if function.mark is not None else False
-            checked_of_action(fair, f"{function.path}:{function.line}: {action.name}", action.name, action.domains)
+            action.fairness(function, reader)
     properties = tuple(
         _property(reader, property_name, python, actions)
         for property_name, python in _functions(bases, *PROPERTIES).items()
@@ -615,7 +634,7 @@ def assemble(
         protocols[protocol] = Protocol(protocol, escaped_lines(says), values, chosen)
     sources = {path, *(inspect.getsourcefile(module) or "" for module in (*bases, *modules))}
     sources |= {function.path for function in reader.everything()}
-    return Model(
+    model = Model(
         name,
         escaped_lines(inspect.getdoc(bases[0]) or ""),
         path,
@@ -635,6 +654,10 @@ def assemble(
         constraints,
         groups,
     )
+    if len(model.conditions) > MOST_CONDITIONS:
+        what = f"{path}:1: fairness has {len(model.conditions)} different conditions (when=)"
+        raise LanguageError(f"{what}, more than {MOST_CONDITIONS}; let several groups share a condition")
+    return model
 
 
 def _flattened(path: str, declared: Mapping[str, Field | Group]) -> dict[str, Field]:
@@ -758,7 +781,7 @@ def _property(reader: Reader, name: str, python: FunctionType, actions: Sequence
     if mark.fair is not None:
         where = f"{function.path}:{function.line}: {name}"
         domains = {action.name: action.domains for action in actions}
-        fair = checked(mark.fair, where, reader.vocabulary.actions, domains, lambda action: nearest(action, domains))
+        fair = checked(mark.fair, where, reader, domains, lambda action: nearest(action, domains))
     return Property(name, mark.kind, function, permitted, mark.applies, mark.every_length, premise, fair)
 
 
@@ -919,6 +942,11 @@ class Instance:
         for predicate in (*predicates, *model.terminals, *model.constraints):
             if predicate is not None:
                 intervals.of_call(predicate.routine, [None] * len(predicate.parameters))
+        for condition in model.conditions:
+            arguments = self._ranges(condition.arguments)
+            if all(each.count for each in arguments):
+                ranges = [None if each.is_subset else (0, each.elements - 1) for each in arguments]
+                intervals.of_call(condition.routine, [None, *ranges])
         model.small.append((sizes, tuple(named.values())))
 
     @property

@@ -25,6 +25,7 @@ from isrcheck.models import run
 from isrcheck.models.fair_groups import FairGroup, groups_of
 from isrcheck.models.language.declarations import INDUCTIVE, LIVENESS, Kind
 from isrcheck.models.language.model import IN_RANGE, Instance, Property, Step
+from isrcheck.models.language.reading.reader import Function
 from isrcheck.models.messages import ModelError, UsageError
 from isrcheck.models.run import Cells
 from isrcheck.traces.format.trace import (
@@ -328,7 +329,15 @@ def certify_lasso(trace: Trace) -> None:
     instance = trace.instance
     _certify_property(trace, prop, loop)
     for group in groups_of(instance, prop):
-        if _taken_at(trace, loop, group) is None and _disabled_at(trace, loop, group) is None:
+        if _taken_at(trace, loop, group) is not None:
+            continue
+        enabled = _enabled_at(trace, loop, group)
+        if group.is_strong and enabled:
+            raise FalseTraceError(
+                f"its loop is not strongly fair to {group.name}: {trace.spell_position(enabled[0])} allows this step,"
+                " but it is never taken"
+            )
+        if len(enabled) == len(_positions(trace, loop)):
             raise FalseTraceError(
                 f"its loop is not fair to {group.name}: every state of the loop allows this step, but it is never taken"
             )
@@ -370,22 +379,31 @@ def is_asked(instance: Instance, prop: Property, cells: Cells) -> bool:
     return prop.premise is not None and run.asks(instance, prop, prop.premise, cells)
 
 
+def _positions(trace: Trace, loop: int) -> range:
+    """The positions of the loop's states, each once."""
+    return range(loop, max(loop + 1, len(trace.steps)))
+
+
 def _taken_at(trace: Trace, loop: int, group: FairGroup) -> int | None:
     """The number of the first step of the loop that belongs to the group and changes the state; or None."""
     for at in range(loop + 1, len(trace.states)):
-        if trace.steps[at - 1].number in group.steps and trace.states[at - 1] != trace.states[at]:
+        before, step, after = trace.states[at - 1], trace.steps[at - 1], trace.states[at]
+        if before != after and group.has(trace.instance, before, step):
             return at
     return None
 
 
-def _disabled_at(trace: Trace, loop: int, group: FairGroup) -> int | None:
-    """The first position of the loop at which no step of the group leads to another state; or None."""
-    for at in range(loop, max(loop + 1, len(trace.steps))):
-        cells = trace.states[at]
-        moves = (step.number for step, after in possible_steps(trace.instance, cells) if after != cells)
-        if group.steps.isdisjoint(moves):
-            return at
-    return None
+def _enabled_at(trace: Trace, loop: int, group: FairGroup) -> list[int]:
+    """The positions of the loop at which a step of the group leads to another state."""
+    instance = trace.instance
+    return [
+        at
+        for at in _positions(trace, loop)
+        if any(
+            after != trace.states[at] and group.has(instance, trace.states[at], step)
+            for step, after in possible_steps(instance, trace.states[at])
+        )
+    ]
 
 
 def lasso_lines(trace: Trace) -> list[str]:
@@ -421,34 +439,65 @@ def _fairness(trace: Trace, prop: Property, loop: int) -> Iterator[str]:
     groups = groups_of(trace.instance, prop)
     if not groups:
         yield "No step has to be taken: the property and the actions declare no fairness."
-    disabled: dict[int | None, list[FairGroup]] = {}
+    idle: dict[tuple[bool, int | None], list[FairGroup]] = {}
     taken: list[FairGroup] = []
+    positions = _positions(trace, loop)
     for group in groups:
         at = _taken_at(trace, loop, group)
         if at is not None:
             taken.append(group)
-            yield f"Fair to {group.name}: taken in step {at}."
-        else:
-            disabled.setdefault(_disabled_at(trace, loop, group), []).append(group)
-    for position, idle in disabled.items():
-        where = f"at step {position}" if position else "in the initial state"
-        yield f"Fair to {'; to '.join(_names(idle, taken, groups))}: not possible {where}."
+            again = ", again and again" if group.is_strong else ""
+            yield f"{_fair(group.is_strong)} to {group.name}: taken in step {at}{again}."
+            continue
+        enabled = _enabled_at(trace, loop, group)
+        is_never = group.is_strong and len(positions) > 1
+        disabled = None if is_never else next(each for each in positions if each not in enabled)
+        idle.setdefault((group.is_strong, disabled), []).append(group)
+    for (is_strong, position), members in idle.items():
+        where = "in any state of the loop" if position is None else _at(position)
+        yield f"{_fair(is_strong)} to {'; to '.join(_names(members, taken, groups))}: not possible {where}."
+    for position, name in possible_again_and_again(trace):
+        what = f"Possible again and again, {_at(position)}, but never taken: {name}"
+        yield f"{what}. Only strong fairness would demand it."
+
+
+def possible_again_and_again(trace: Trace) -> list[tuple[int, str]]:
+    """Return the fair groups that a lasso never takes although some of its states allow a step of them: for each first
+    such position, their names. Weak fairness does not demand these steps, strong fairness would."""
+    if trace.prop is None or trace.loop is None:
+        return []
+    groups = groups_of(trace.instance, trace.prop)
+    taken = [group for group in groups if _taken_at(trace, trace.loop, group) is not None]
+    often: dict[int, list[FairGroup]] = {}
+    for group in groups:
+        enabled = [] if group in taken else _enabled_at(trace, trace.loop, group)
+        if enabled:
+            often.setdefault(enabled[0], []).append(group)
+    return [(position, "; ".join(_names(members, taken, groups))) for position, members in often.items()]
+
+
+def _fair(is_strong: bool) -> str:
+    return "Strongly fair" if is_strong else "Fair"
+
+
+def _at(position: int) -> str:
+    return f"at step {position}" if position else "in the initial state"
 
 
 def _names(idle: Sequence[FairGroup], taken: Sequence[FairGroup], groups: Sequence[FairGroup]) -> Iterator[str]:
     """Yield the names of the fair groups in `idle`, of which the loop takes no step. Several groups of the same actions
     get one name, such as `tick for each broker`, if every group of these actions is in `idle` or in `taken`."""
-    for (actions, each), members in groupby(idle, _kind):
+    for kind, members in groupby(idle, _kind):
         alike = list(members)
-        others, every = (sum(kind == (actions, each) for kind in map(_kind, some)) for some in (taken, groups))
+        others, every = (sum(one == kind for one in map(_kind, some)) for some in (taken, groups))
         if len(alike) > 1 and len(alike) + others == every:
-            yield f"{actions} for each {'other ' if others else ''}{' and '.join(each)}"
+            yield alike[0].named(f"for each {'other ' if others else ''}{' and '.join(alike[0].each)}")
         else:
             yield from (group.name for group in alike)
 
 
-def _kind(group: FairGroup) -> tuple[str, tuple[str, ...]]:
-    return group.what, group.each
+def _kind(group: FairGroup) -> tuple[str, tuple[str, ...], bool, Function | None]:
+    return group.what, group.each, group.is_strong, group.condition
 
 
 # ---------------------------------------------------------------------------------------------- what can follow a state

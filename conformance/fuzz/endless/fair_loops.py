@@ -3,7 +3,9 @@
 In:  a `PlainSystem`, its plain search, and a liveness property.
 Out: `Loops`: the states that violations repeat, and those of permitted failures; and what is wrong with a lasso.
 
-Like the plain search, this module uses nothing of models/: it has its own definition of fairness.
+Like the plain search, this module uses nothing of models/: it has its own definition of fairness. For strong fairness,
+it tries every set of groups of which a behaviour takes no step from some moment on: then the behaviour visits no state
+that enables one of them, and takes steps of every other group again and again.
 """
 
 from __future__ import annotations
@@ -19,15 +21,28 @@ from isrcheck.conformance.fuzz.plain_search import (
     Cells,
     Chosen,
     OutOfRange,
+    PlainFairness,
     PlainProperty,
     PlainSearch,
     PlainSystem,
     State,
-    WeakFairness,
 )
 
 Edge = tuple[Cells, int, Cells]
 """A state, a step that leads to another state, and that state."""
+
+MOST_TRIED = 6
+"""The most strongly fair groups for which every set of groups is tried."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """Steps of which one is taken eventually, if they stay possible or are possible again and again."""
+
+    steps: frozenset[int]
+    is_strong: bool = False
+    when: Any = None
+    """The condition under which a step counts, a function of the state and of the arguments that it names."""
 
 
 @dataclass(frozen=True)
@@ -73,9 +88,14 @@ class FairLoops:
             if after is not None and after != cells:
                 yield cells, step.number, after
 
+    @property
+    def strong(self) -> list[Group]:
+        """The strongly fair groups."""
+        return [group for group in self.groups if group.is_strong]
+
     @cached_property
     def loops(self) -> Loops:
-        """All states that can be repeated for ever."""
+        """All states that can be repeated for ever; there must be at most MOST_TRIED strongly fair groups."""
         reached = self._reached()
         violating = self._repeated(set(reached) - self.excused)
         permitted = self._repeated(set(reached))
@@ -110,21 +130,37 @@ class FairLoops:
         return drawn
 
     def _repeated(self, states: set[Cells]) -> list[set[Cells]]:
-        """The largest sets of these states that a fair behaviour can repeat for ever."""
-        components = []
-        for component in nx.strongly_connected_components(self._drawn(states)):
-            inside = [step for cells in component for _, step, after in self.edges[cells] if after in component]
-            if self.is_fair(component, inside):
-                components.append(component)
+        """Sets of these states that a fair behaviour can repeat for ever; each other such set is a part of one."""
+        components, strong = [], self.strong
+        for number in range(1 << len(strong)):
+            idle = [group for place, group in enumerate(strong) if number >> place & 1]
+            rest = {cells for cells in states if not any(self._enables(cells, group) for group in idle)}
+            for component in nx.strongly_connected_components(self._drawn(rest)):
+                edges = [edge for cells in component for edge in self.edges[cells]]
+                inside = [(cells, step) for cells, step, after in edges if after in component]
+                if self.is_fair(component, inside):
+                    components.append(component)
         return components
 
-    def is_fair(self, states: Iterable[Cells], steps: Iterable[int]) -> bool:
-        """Whether a behaviour that repeats exactly these states and steps is fair."""
-        taken, repeated = set(steps), list(states)
-        return all(
-            taken & group or any(not group & {step for _, step, _ in self.edges[cells]} for cells in repeated)
-            for group in self.groups
-        )
+    def _counts(self, cells: Cells, step: int, group: Group) -> bool:
+        if step not in group.steps or group.when is None:
+            return step in group.steps
+        taken = self.system.steps[step]
+        arguments = dict(zip(taken.parameters, taken.arguments, strict=True))
+        names = group.when.__code__.co_varnames[1 : group.when.__code__.co_argcount]
+        return bool(group.when(State(self.system, cells), *(arguments[name] for name in names)))
+
+    def _enables(self, cells: Cells, group: Group) -> bool:
+        return any(self._counts(cells, step, group) for _, step, _ in self.edges[cells])
+
+    def is_fair(self, states: Iterable[Cells], steps: Iterable[tuple[Cells, int]]) -> bool:
+        """Whether a behaviour that repeats exactly these states, and these steps from them, is fair."""
+        taken, repeated = list(steps), list(states)
+        for group in self.groups:
+            enabled = [self._enables(cells, group) for cells in repeated]
+            if (any if group.is_strong else all)(enabled) and not any(self._counts(*one, group) for one in taken):
+                return False
+        return True
 
     def wrong(self, initial: int, steps: tuple[int, ...], loop: int | None, *, is_permitted: bool) -> str:
         """The error of a lasso; "" if it breaks the property as it claims, and its loop begins as early as possible.
@@ -142,7 +178,7 @@ class FairLoops:
         repeated = set(path[loop:])
         if bool(repeated & self.excused) != is_permitted:
             return "it repeats a permitted failure" if not is_permitted else "it repeats no permitted failure"
-        if not self.is_fair(repeated, steps[loop:]):
+        if not self.is_fair(repeated, zip(path[loop:], steps[loop:], strict=False)):
             return "it is not fair"
         if not self._is_broken(path, repeated):
             return "it does not break the property"
@@ -163,22 +199,25 @@ class FairLoops:
                 return bool(repeated & self.fails)
 
 
-def _groups(system: PlainSystem, prop: PlainProperty) -> Iterator[set[int]]:
-    """The groups of steps under fairness: of each group, a step is eventually taken if one stays possible."""
+def _groups(system: PlainSystem, prop: PlainProperty) -> Iterator[Group]:
+    """The groups of steps under fairness."""
     if prop.fair is None:
         for action in system.actions:
             own = [step.python for step in system.steps if step.action == action and step.python is not None]
             fair = getattr(getattr(own[0], "noted", None), "fair", False) if own else False
+            if fair == "strong":
+                fair = PlainFairness((), (), True)
             if fair is not False:
-                yield from _of(system, [action], () if fair is True else fair)
+                given = fair if isinstance(fair, PlainFairness) else PlainFairness((), () if fair is True else fair)
+                yield from _of(system, [action], given)
         return
     for one in prop.fair if isinstance(prop.fair, list) else [prop.fair]:
-        given = one if isinstance(one, WeakFairness) else WeakFairness((one,))
-        yield from _of(system, [getattr(each, "__name__", each) for each in given.actions], given.each)
+        given = one if isinstance(one, PlainFairness) else PlainFairness((one,))
+        yield from _of(system, [getattr(each, "__name__", each) for each in given.actions], given)
 
 
-def _of(system: PlainSystem, actions: list[str], each: str | tuple[str, ...]) -> Iterator[set[int]]:
-    names = (each,) if isinstance(each, str) else each
+def _of(system: PlainSystem, actions: list[str], given: PlainFairness) -> Iterator[Group]:
+    names = (given.each,) if isinstance(given.each, str) else given.each
     groups: dict[tuple[Any, ...], set[int]] = {} if names else {(): set()}
     for step in system.steps:
         if step.python is not None and (step.action in actions or not actions):
@@ -186,4 +225,4 @@ def _of(system: PlainSystem, actions: list[str], each: str | tuple[str, ...]) ->
             values = (arguments[name] for name in names)
             key = tuple(tuple(one.members) if isinstance(one, Chosen) else one for one in values)
             groups.setdefault(key, set()).add(step.number)
-    yield from groups.values()
+    yield from (Group(frozenset(steps), given.is_strong, given.when) for steps in groups.values())

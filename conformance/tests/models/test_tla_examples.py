@@ -10,7 +10,10 @@ from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.models import registry
 from isrcheck.models.examples.tla.ewd840 import Color
-from isrcheck.models.language.declarations import LIVENESS, Fairness
+from isrcheck.models.examples.tla.simple_allocator import Client, Resource, Resources
+from isrcheck.models.fair_groups import of_actions
+from isrcheck.models.language.declarations import LIVENESS
+from isrcheck.models.language.fairness import Fairness
 from isrcheck.models.run import State
 from isrcheck.traces.format.certify import from_steps
 
@@ -80,7 +83,7 @@ def lasso(name, prop, fair, function=None, **sizes):
 
 def test_the_specifications_with_fairness_have_liveness_properties():
     live = {row.target for row in ROWS if any(p.kind in LIVENESS for p in row.instance().model.properties)}
-    assert live == {f"examples/tla/{name}" for name in FAIR}
+    assert live == {f"examples/tla/{name}" for name in (*FAIR, *STRONG)}
 
 
 @pytest.mark.parametrize("name", FAIR)
@@ -106,3 +109,67 @@ def test_a_token_that_never_stays_is_a_loop_of_nine_steps():
 
 def node_0_has_the_token(s):
     return s.counter[0] == s.counter[s.nodes - 1]
+
+
+# ------------------------------------------------------------------------------------------------------ strong fairness
+
+
+STRONG = {
+    "simple_allocator": ("client_will_obtain", {"obtains": (1, 3)}),
+    "alternating_bit": ("first_value_is_received", {"receive_message": (1, 4), "receive_ack": None}),
+    "elevator": ("person_arrives", {"closes_doors": None, "moves": (5, 22), "is_sent": None}),
+}
+"""A property of each specification with strong fairness and, for each of its strongly fair actions, the lengths of the
+path and the loop that break the property if fairness to the action is only weak; None if the property still holds."""
+
+
+def fairness_of(name):
+    model, _ = registry.load(f"examples/tla/{name}")
+    return of_actions(model.instance(""))
+
+
+def weakened(fairness, *actions):
+    return tuple(replace(each, is_strong=each.is_strong and each.actions[0] not in actions) for each in fairness)
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("name", STRONG)
+def test_strong_fairness_is_needed_where_weak_fairness_is_not_enough(name):
+    """The properties hold with the fairness of the specification, as with TLC. TLC was not run on the variants."""
+    prop, weaker = STRONG[name]
+    fairness = fairness_of(name)
+    assert [each.actions[0] for each in fairness if each.is_strong] == list(weaker)
+    assert lasso(name, prop, fairness) is None
+    assert {action: lasso(name, prop, weakened(fairness, action)) for action in weaker} == weaker
+    first = 1  # the first state in which the property is due
+    assert lasso(name, prop, ()) == (first, 0)
+
+
+def test_a_client_that_keeps_what_it_has_makes_others_wait():
+    """SimpleAllocator2, WF(unsat[c] = {} /\\ Return(c, alloc[c])): the specification says that ClientsWillReturn holds,
+    and that ClientsWillObtain and InfOftenSatisfied do not hold. Two clients wait for what the other holds."""
+    model, _ = registry.load("examples/tla/simple_allocator")
+    condition = model.reader.read(returns_everything_when_satisfied)
+    obtains, returns = fairness_of("simple_allocator")
+    fairness = obtains, replace(returns, condition=condition)
+    assert lasso("simple_allocator", "client_will_return", fairness) is None
+    assert lasso("simple_allocator", "client_will_obtain", fairness) == (4, 0)
+    assert lasso("simple_allocator", "client_is_satisfied_again_and_again", fairness) == (4, 0)
+
+
+def returns_everything_when_satisfied(s, client: Client, resources: Resources):
+    return len(s.unsatisfied[client]) == 0 and all(
+        resources[resource] == (resource in s.allocated[client]) for resource in Resource
+    )
+
+
+def test_tlc_sends_messages_into_full_channels():
+    """The recorded reason for the different number of generated states, computed in plain Python."""
+    (row,) = [row for row in ROWS if row.target == "examples/tla/alternating_bit"]
+    instance = row.instance()
+    states = {tuple(state.cells): state for state, _, _ in transitions(instance)}.values()
+    into_messages = sum(
+        (2 if state.sender_ack == state.sender_bit else 1) for state in states if len(state.messages) == 2
+    )
+    into_acks = sum(len(state.acks) == 2 for state in states)
+    assert int(row.expected["generated"]) + into_messages + into_acks == int(row.tlc["generated"]) == 1392

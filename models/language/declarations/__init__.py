@@ -7,14 +7,12 @@ anything about a protocol, and decorated functions stay plain Python functions.
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum, IntEnum
 from functools import cached_property
 from types import FunctionType
 from typing import Any, ClassVar
-
-from isrcheck.models.messages import LanguageError, escaped
 
 __all__ = [
     "NONE",
@@ -45,6 +43,7 @@ __all__ = [
     "require",
     "setting",
     "sometimes",
+    "strong_fairness",
     "switch",
     "terminal",
     "weak_fairness",
@@ -744,13 +743,17 @@ def _marked(function: Any, mark: Mark) -> Any:
     return function
 
 
-def action(function: Any = None, *, shows: str | None = None, fair: bool | str | Sequence[str] = False) -> Any:
+def action(
+    function: Any = None, *, shows: str | None = None, fair: bool | str | Sequence[str] | DeclaredFairness = False
+) -> Any:
     """Mark an action of the protocol: a function with guards, `require(...)`, and then writes to the state. Each
     combination of values of its parameters is one step.
 
     `shows` is the format of the printed arguments, as in `@action(shows="{leader} from {follower}")`. With `fair=True`,
     liveness properties assume weak fairness: if steps of the action stay possible, one of these steps is eventually
-    taken. If `fair` names parameters of the action, weak fairness is assumed for each of their values separately.
+    taken. If `fair` names parameters of the action, weak fairness is assumed for each of their values separately. With
+    `fair="strong"`, strong fairness is assumed: if steps of the action are possible again and again, one of these steps
+    is taken again and again. `weak_fairness(...)` and `strong_fairness(...)`, without an action, say more.
     """
     return _marked(function, Mark(Kind.ACTION, shows=shows, fair=fair))
 
@@ -809,7 +812,7 @@ def _liveness(kind: Kind) -> Callable[..., Any]:
 eventually = _liveness(Kind.EVENTUALLY)
 """Mark a predicate that every behaviour makes true at some point: <>P in the notation of TLA+.
 
-Behaviours are endless, may stutter, and are weakly fair to some steps (see below): `fair` lists them;
+Behaviours are endless, may stutter, and are fair to some steps (see below): `fair` lists them;
 without it, those of the actions declared with `@action(fair=...)` count. The counterexample is a path from which a
 behaviour never reaches the state: it ends in a loop, or in a state where it stays. `permitted` is evaluated in the
 states of the loop in which the property is false.
@@ -884,37 +887,57 @@ def contradiction(function: Any) -> Any:
 
 # ------------------------------------------------------------------------------------------------------------- fairness
 #
-# Weak fairness says which steps are taken eventually, if they stay possible (models/fair_groups.py finds them).
+# Fairness says which steps are taken eventually, if they stay possible (weak fairness), or if they are possible again
+# and again (strong fairness). models/fair_groups.py finds these steps.
 #
 # A behaviour is an endless sequence of states. Each state follows from the state before it by a step, or equals it (the
 # behaviour *stutters*); a step that leaves the state unchanged does not count. A behaviour is unfair to a group of
 # steps if, from some moment on, a step of the group is possible in every state but none is ever taken; otherwise it is
-# weakly fair to the group. In TLA+, this is WF_vars(A) for the action A that is the disjunction of the steps.
-
-
-Domains = Mapping[str, Any]
-"""The names of an action's parameters, each with its domain."""
+# weakly fair to the group. In TLA+, this is WF_vars(A) for the action A that is the disjunction of the steps. It is
+# strongly fair to the group, SF_vars(A), if it takes steps of the group for ever, or if from some moment on no step of
+# the group is possible.
+#
+# With a condition, only steps from states in which it is true belong to the group: WF_vars(c /\ A).
 
 
 @dataclass(frozen=True)
-class WeakFairness:
-    """A fairness assumption as a model's file declares it: actions, each a function or a name (none: all actions), and
-    the parameters for whose values fairness is assumed separately. The loader turns it into a `Fairness`."""
+class DeclaredFairness:
+    """A fairness assumption as a model's file declares it. The loader turns it into a `Fairness`
+    (models/language/fairness.py)."""
 
     actions: tuple[Any, ...]
+    """The actions, each a function or a name. Without actions, it is about all actions or, if an action has it as
+    `fair=`, about this action."""
     each: tuple[Any, ...] = ()
+    """The parameters for whose values fairness is assumed separately."""
+    is_strong: bool = False
+    """Whether the fairness is strong."""
+    when: Callable[..., Any] | None = None
+    """The condition in which a step counts: a function of the state and of parameters of the actions; None if every
+    step counts."""
 
 
-def weak_fairness(*actions: Any, each: str | Sequence[str] = ()) -> WeakFairness:
+def weak_fairness(
+    *actions: Any, each: str | Sequence[str] = (), when: Callable[..., Any] | None = None
+) -> DeclaredFairness:
     """Declare that a step of these actions is eventually taken if such steps stay possible: WF_vars(A \\/ B). `each`
     names parameters of the actions: fairness is then declared for each of their values separately, as in \\A p :
-    WF_vars(A(p)). An action is given as its function or by its name."""
-    if not actions:
-        raise DeclarationError("weak_fairness() names no action; name an action, or write any_action for all actions")
-    return WeakFairness(actions, names_of(each))
+    WF_vars(A(p)). An action is given as its function or by its name; `@action(fair=weak_fairness(...))` names none.
+
+    `when` is a function of the state and, if it names them, of parameters of the actions: only a step from a state in
+    which it is true counts as possible or as taken, as in WF_vars(c /\\ A)."""
+    return DeclaredFairness(actions, names_of(each), when=when)
 
 
-any_action = WeakFairness(())
+def strong_fairness(
+    *actions: Any, each: str | Sequence[str] = (), when: Callable[..., Any] | None = None
+) -> DeclaredFairness:
+    """Declare that steps of these actions are taken again and again if such steps are possible again and again:
+    SF_vars(A \\/ B). The arguments are as for `weak_fairness`."""
+    return DeclaredFairness(actions, names_of(each), True, when)
+
+
+any_action = DeclaredFairness(())
 """The steps of all actions together: WF_vars(Next). A behaviour stutters for ever only where no step is possible."""
 
 
@@ -923,59 +946,3 @@ def names_of(each: Any) -> tuple[Any, ...]:
     if isinstance(each, str):
         return (each,)
     return tuple(each) if isinstance(each, list | tuple) else (each,)
-
-
-@dataclass(frozen=True)
-class Fairness:
-    """Weak fairness of the disjunction of the named actions (empty: all actions), for each value of the parameters
-    `each` separately: \\A p : WF_vars(A(p) \\/ B(p))."""
-
-    actions: tuple[str, ...]
-    each: tuple[str, ...] = ()
-
-
-def checked(
-    fair: Any, where: str, names: Mapping[Any, str], actions: Mapping[str, Domains], cure: Callable[[str], str]
-) -> tuple[Fairness, ...]:
-    """Return the fairness assumptions that a property declares with `fair=`. If an action or a parameter in them does
-    not exist, raises LanguageError, whose message begins with `where`.
-
-    `names` maps the functions of actions to the names of the actions, `actions` has the parameters of each action by
-    name, and `cure` returns the end of the message about an unknown action.
-    """
-    fairness = []
-    for entry in fair if isinstance(fair, list | tuple) else [fair]:
-        declared = entry if isinstance(entry, WeakFairness) else WeakFairness((entry,))
-        chosen: list[str] = []
-        for action in declared.actions:
-            name = action if isinstance(action, str) else names.get(action) if type(action) is FunctionType else None
-            if name is None or name not in actions:
-                called = escaped(name or getattr(action, "__name__", None) or str(action))
-                raise LanguageError(f"{where}: fair= names {called}, which is no action; {cure(called)}")
-            chosen.append(name)
-        _refuse_parameters(declared.each, where, {name: actions[name] for name in chosen})
-        fairness.append(Fairness(tuple(chosen), declared.each))
-    return tuple(fairness)
-
-
-def checked_of_action(fair: Any, where: str, name: str, parameters: Domains) -> tuple[Fairness, ...]:
-    """Return the fairness assumption that an action declares with `fair=`; an empty tuple for fair=False. For an
-    unknown parameter, raises LanguageError, whose message begins with `where`."""
-    if fair is False:
-        return ()
-    each = () if fair is True else names_of(fair)
-    _refuse_parameters(each, where, {name: parameters})
-    return (Fairness((name,), each),)
-
-
-def _refuse_parameters(each: Sequence[Any], where: str, actions: Mapping[str, Domains]) -> None:
-    for action, domains in actions.items():
-        for name in each:
-            if name not in domains:
-                have = f"name one of {', '.join(domains)}" if domains else "it has no parameters"
-                what = f"fair= names {escaped(str(name))}, which is no parameter of {action}"
-                raise LanguageError(f"{where}: {what}; {have}")
-            first = next(iter(actions))
-            if domains[name] is not actions[first][name]:
-                what = f"fair= names the parameter {name}, whose domains in {first} and {action} differ"
-                raise LanguageError(f"{where}: {what}; give the parameter the same domain in both actions")

@@ -217,6 +217,7 @@ EXPRESSIONS = (
         "the least or the greatest of two or more numbers",
         (ir.Extremum,),
     ),
+    Construct(("abs(s.epoch[r] - s.epoch[p])",), "the number without its sign", (ir.Extremum, ir.Negative)),
     Construct(
         ("all(s.is_up[e] for e in Replica)", "any(s.is_up[e] for e in range(1, 3))"),
         "whether all values are true; whether any is true. The values after the deciding one are not evaluated",
@@ -410,7 +411,7 @@ class Refusal:
 
 STATEMENTS_ARE = "use only assignments, if, for, require(...), return, and calls of helpers"
 EXPRESSIONS_ARE = (
-    "use only numbers, truth values, names, cells, + - * // %, comparisons, and/or/not, if-else, min max all any"
+    "use only numbers, truth values, names, cells, + - * // %, comparisons, and/or/not, if-else, min max abs all any"
     " sum len and helpers"
 )
 
@@ -453,7 +454,9 @@ REFUSALS = (
     Refusal(('a = "text"', "a = 1.5", "a = None"), "use whole numbers and truth values"),
     Refusal(("a = s.inbox[r][0:1]",), "read one element at a time, in a loop over range(m, n)"),
     Refusal(("a = s.epoch",), "write every index: the language has no slices and no parts of arrays"),
-    Refusal(("a = abs(s.epoch[r])", "print(r)"), "of Python's own functions, use only min, max, all, any, sum, len"),
+    Refusal(
+        ("a = pow(s.epoch[r], 2)", "print(r)"), "of Python's own functions, use only min, max, abs, all, any, sum, len"
+    ),
     Refusal(("a = sum([1, 2])",), "write sum(... for x in range(n))"),
     Refusal(
         ("a = s.isr",),

@@ -154,7 +154,7 @@ class Vocabulary:
 
 
 BUILTINS: Mapping[str, Any] = types.MappingProxyType(
-    {"min": min, "max": max, "all": all, "any": any, "sum": sum, "len": len, "range": range, "set": set}
+    {function.__name__: function for function in (min, max, abs, all, any, sum, len, range, set)}
 )
 """Python's own functions that the language has, as they were before any model was loaded."""
 
@@ -191,6 +191,9 @@ FOLDS = ("all", "any", "sum")
 
 EXTREMA = ("min", "max")
 """The functions that take numbers, or one generator, perhaps with `default=`."""
+
+MAGNITUDE = "abs"
+"""The function that gives a number without its sign."""
 
 SIZE = "len"
 """The function that gives the number of elements of a domain, a set or a queue."""
@@ -749,12 +752,12 @@ class FunctionReader:
         hint = "define the name in the module, or assign it on every path to this line"
         if name in self.pending:
             what, hint = f"`{name}` is a variable of the generator, which has no value yet", "rename the variable"
-        elif name not in self.own and name in (*FOLDS, *EXTREMA, SIZE, "range"):
+        elif name not in self.own and name in (*EXTREMA, MAGNITUDE, *FOLDS, SIZE, "range"):
             what = f"`{name}` is used without a call"
             hint = "write it as in: for x in range(n)" if name == "range" else "call it"
         elif name not in self.own and name in vars(builtins):
             what = f"Python's own `{name}` is not in the language"
-            hint = f"of Python's own functions, use only {', '.join((*EXTREMA, *FOLDS, SIZE))}"
+            hint = f"of Python's own functions, use only {', '.join((*EXTREMA, MAGNITUDE, *FOLDS, SIZE))}"
         raise self.error(node, what, hint)
 
     def is_builtin(self, name: str) -> bool:
@@ -905,6 +908,8 @@ class FunctionReader:
             return self._fold(call, name, call.args[0])
         if name in EXTREMA and self.is_builtin(name):
             return self._extremum(call, name)
+        if name == MAGNITUDE and self.is_builtin(name):
+            return self._magnitude(call)
         if name == SIZE and self.is_builtin(name):
             domain = self.domain(call.args[0]) if len(call.args) == 1 and not call.keywords else None
             if domain is None:
@@ -940,6 +945,14 @@ class FunctionReader:
         if len(call.args) < 2:
             raise self.error(call, f"{name}(...) gets fewer than two numbers", f"write {name}(a, b)")
         return ir.Extremum(ir.Extreme(name), self.several(call.args), span=self.span(call))
+
+    def _magnitude(self, call: ast.Call) -> ir.Extremum:
+        """Return the greatest of 0, the number and the negative number: 0 says that no result is negative."""
+        if len(call.args) != 1 or call.keywords:
+            raise self.error(call, f"{MAGNITUDE}(...) takes one number", f"write {MAGNITUDE}(a)")
+        span, number = self.span(call), self.expression(call.args[0])
+        numbers = (ir.Constant(0, span=span), number, ir.Negative(number, span=span))
+        return ir.Extremum(ir.Extreme.GREATEST, numbers, span=span)
 
     def _fold(
         self, call: ast.Call, name: str, generator: ast.GeneratorExp, default: ir.Expression | None = None

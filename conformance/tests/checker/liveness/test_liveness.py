@@ -85,9 +85,13 @@ def test_a_premise_that_is_true_only_later(searched):
 
 FAIR_COUNTS, FAIR_BLINKS = (text.replace("@action", "@action(fair=True)") for text in (COUNTS, BLINKS))
 ONCE = FAIR_BLINKS.replace("s.is_on = not s.is_on", "require(not s.is_on)\n    s.is_on = True")
-EITHER = BLINKS + "@action\ndef turns(s):\n    s.count = 1 - s.count\n\n"
+EITHER = BLINKS + "@action\ndef turns(s):\n    s.count = 1 - min(s.count, 1)\n\n"
 HANDS = "@action\ndef turns(s, hand: Hand):\n    s.count = 2 if hand == 1 else 1 - min(s.count, 1)\n\n"
 FAIR_HANDS = HANDS.replace("@action", "@action(fair='hand')")
+ENDING = "@action\ndef ending(s):\n    require(s.is_on and s.count == 1)\n    s.count = 2\n\n"
+STRONG_WHEN_ON = WHEN_ON.replace("@action", "@action(fair='strong')")
+IS_ON = "def is_on(s):\n    return s.is_on\n\n"
+FIRST = "def is_second_at_one(s, hand: Hand):\n    return hand == 1 and s.count == 1\n\n"
 NEVER = Finding()
 """No behaviour violates it."""
 
@@ -146,6 +150,39 @@ HISTORIES = {
     "on once is not off again": (
         ONCE + live("always_eventually", "", body="not s.is_on"),
         Finding(1, StepPath(0, (0,), 1)),
+    ),
+    "a strongly fair action that is possible again and again is taken": (
+        BLINKS + WHEN_ON + live("eventually", "fair=[strong_fairness(counts), blinks]"),
+        NEVER,
+    ),
+    "an action declares it": (FAIR_BLINKS + STRONG_WHEN_ON + live("eventually", ""), NEVER),
+    # Where the light is off, counting is not possible.
+    "nothing is owed where it is not possible": (
+        STRONG_WHEN_ON + live("eventually", ""),
+        Finding(1, StepPath(0, (), 0)),
+    ),
+    # Steps: 0 blinks, 1 turns. Ending is possible where the light is on and the count is 1: only the other three states
+    # can be repeated, which are a part of the component.
+    "a loop may avoid the states in which it is possible": (
+        EITHER + ENDING + live("eventually", "fair=[strong_fairness(ending), turns]"),
+        Finding(3, StepPath(0, (1, 1), 0)),
+    ),
+    "a step counts only where its condition is true": (
+        BLINKS + COUNTS + IS_ON + live("eventually", "fair=[weak_fairness(counts, when=is_on), blinks]"),
+        Finding(4, StepPath(0, (0, 0), 0)),
+    ),
+    "a strongly fair step counts only where its condition is true": (
+        BLINKS + COUNTS + IS_ON + live("eventually", "fair=[strong_fairness(counts, when=is_on), blinks]"),
+        NEVER,
+    ),
+    # Steps: 0 and 1 turns with each hand. Hand 1 is owed where the count is 1, which every loop of two steps visits.
+    "a condition may read the arguments of the step": (
+        HANDS + FIRST + live("eventually", "fair=weak_fairness(turns, when=is_second_at_one)"),
+        Finding(2, StepPath(0, (), 0)),
+    ),
+    "a condition of strong fairness may read the arguments of the step": (
+        HANDS + FIRST + live("eventually", "fair=strong_fairness(turns, when=is_second_at_one)"),
+        Finding(1, StepPath(0, (), 0)),
     ),
 }
 
@@ -206,7 +243,10 @@ def lasso(searched, capsys) -> Path:
     searched(LASSO)
     assert cli.main(["light.py"]) == STUCK
     last = verdict_of(capsys.readouterr().out)
-    assert last == "VIOLATED: counted at step 2: a fair behaviour goes on for ever without it"
+    assert last == (
+        "VIOLATED: counted at step 2: a fair behaviour goes on for ever without it, and never takes a step that is"
+        " possible again and again: counts"
+    )
     (path,) = Path("counterexamples").glob("light_counted_*.itf.json")
     return path
 
@@ -221,6 +261,8 @@ def test_the_viewers_show_where_it_goes_on(lasso, capsys):
     assert "  Steps 1 to 2 are repeated for ever, and counted never becomes true.\n" in show
     assert "  Fair to counts: not possible in the initial state.\n" in show
     assert "  Fair to blinks: taken in step 1.\n" in show
+    never = "Possible again and again, at step 1, but never taken: counts. Only strong fairness would demand it."
+    assert f"  {never}\n" in show
     assert show.splitlines()[-1] == "reproduce: check light.py"
     assert "back to step 0" in shown("show", str(lasso), "--full")
     assert "back to step 0" in shown("show", str(lasso), "--step", "-1")
@@ -241,6 +283,43 @@ def test_z3_leaves_it_open(searched, capsys):
     searched(LASSO)
     assert cli.main(["light.py", "--engine", "z3", "--bound", "3"]) == 3
     assert "Z3 does not judge eventually; use --engine local" in capsys.readouterr().out
+
+
+STRONGLY = EITHER + WHEN_ON + live("eventually", "fair=[strong_fairness(turns), strong_fairness(counts), blinks]", "q")
+
+
+def test_the_text_of_a_strongly_fair_lasso(searched, capsys):
+    text = STRONGLY.replace("s.is_on = not s.is_on", "s.door[0] = not s.door[0]")
+    searched(text)
+    assert cli.main(["light.py"]) == STUCK
+    capsys.readouterr()
+    (path,) = Path("counterexamples").glob("light_q_*.itf.json")
+    assert trace(["show", str(path), "--model", "light.py"]) in (0, None)
+    assert [line for line in capsys.readouterr().out.splitlines() if "air to" in line] == [
+        "  Strongly fair to turns: taken in step 3, again and again.",
+        "  Fair to blinks: taken in step 1.",
+        "  Strongly fair to counts: not possible in any state of the loop.",
+    ]
+
+
+def test_a_lasso_that_is_only_weakly_fair_is_not_certified(searched):
+    """A loop in which the light blinks, and counting is possible again and again."""
+    exploration = searched(BLINKS + WHEN_ON + live("eventually", "fair=[counts, blinks]"))
+    (path,) = [one.path for one in found(exploration)]
+    instance = searched(BLINKS + WHEN_ON + live("eventually", "fair=[strong_fairness(counts), blinks]")).instance
+    says = r"its loop is not strongly fair to counts: step 1 \(blinks\) allows this step, but it is never taken"
+    with pytest.raises(AssertionError, match=says):
+        from_steps(instance, path.initial, path.steps, "p", "", "VIOLATED", path.loop)
+
+
+def test_a_condition_that_cannot_be_evaluated_leaves_the_property_open(searched):
+    condition = "def asks(s):\n    return s.door[s.count]\n\n"
+    counts = COUNTS.replace("< 2", "< 5")
+    exploration = searched(
+        counts + condition + live("eventually", "fair=weak_fairness(counts, when=asks)", body="s.is_on")
+    )
+    says = "UNDECIDED (a condition of its fairness cannot be evaluated in a reachable state)"
+    assert next(one.text for one in verdicts(exploration)) == says
 
 
 @pytest.mark.parametrize(
@@ -289,6 +368,33 @@ def test_a_loop_in_which_the_property_is_always_true_is_not_certified(searched):
         (
             "@action(fair='hand')\ndef idles(s):\n    s.count = 0\n\n",
             "idles: fair= names hand, which is no parameter of idles; it has no parameters",
+        ),
+        (
+            "@action(fair=strong_fairness('blinks'))\ndef idles(s):\n    s.count = 0\n\n",
+            "light.py:16: idles: fair= of an action names actions, but is about this action; write"
+            " fair=strong_fairness(), and name parameters with each=",
+        ),
+        (
+            "class Strength(Domain, size=2):\n    pass\n\n"
+            "@action(fair='strong')\ndef idles(s, strong: Strength):\n    s.count = 0\n\n",
+            "idles: fair='strong' means strong fairness, but idles has a parameter of this name; write"
+            " fair=strong_fairness() or fair=weak_fairness(each='strong')",
+        ),
+        (
+            live("eventually", "fair=strong_fairness(blinks, when=5)"),
+            "p: when= of strong_fairness() is not a function of a state; give it a function of `s`, and of parameters",
+        ),
+        (
+            "def c(s, hand: Hand):\n    return s.is_on\n\n" + live("eventually", "fair=weak_fairness(blinks, when=c)"),
+            "light.py:15: c, when= of weak_fairness(), names hand, which is no parameter of blinks; it has no",
+        ),
+        (
+            HANDS + "def c(s, hand):\n    return s.is_on\n\n" + live("eventually", "fair=weak_fairness(turns, when=c)"),
+            "names the parameter hand, whose domains in turns and c differ; give the parameter the same domain in both",
+        ),
+        (
+            "def c(s):\n    s.is_on = False\n\n" + live("eventually", "fair=weak_fairness(blinks, when=c)"),
+            "light.py:15: c: when= of weak_fairness() is not a function of a state; give it a function of `s`",
         ),
     ],
 )

@@ -185,6 +185,7 @@ def test_another_meaning_changes_the_digest(load: Load, what: str) -> None:
         ("@action\n", '@action(shows="{node} {group}")\n'),
         ("@action\n", "@action(fair=True)\n"),
         ("@action\n", '@action(fair="node")\n'),
+        ("@action\n", '@action(fair="strong")\n'),
         ("@always\n", "@always(permitted=stays_low)\n"),
         ("len(Node) < 9", "len(Other) < 9"),
         ("(0, 9))\n    low", "(0, 8))\n    low"),
@@ -197,6 +198,34 @@ def test_what_a_model_declares_changes_its_digest_alone(load: Load, old: str, ne
     before, after = load(model=more), load(model=more.replace(old, new))
     assert of_routine(rise(before).routine) == of_routine(rise(after).routine)
     assert before.digest != after.digest
+
+
+FAIRNESS = (
+    "fair=True",
+    "fair='strong'",
+    "fair='node'",
+    "fair=strong_fairness(each='node')",
+    "fair=weak_fairness(when=stays_low)",
+    "fair=weak_fairness(when=is_first)",
+    "fair=weak_fairness(when=is_second)",
+    "fair=strong_fairness(when=stays_low)",
+)
+
+
+@pytest.mark.whole
+def test_each_fairness_has_its_own_digest_and_weak_fairness_has_one_however_it_is_written(load: Load) -> None:
+    more = TEXT.replace("@action\n", "def stays_low(s):\n    return s.low == 0\n\n\n@action\n", 1)
+    for name, number in (("first", 0), ("second", 1)):
+        more = more.replace(
+            "@action\n", f"def is_{name}(s, node: Node):\n    return node == {number}\n\n\n@action\n", 1
+        )
+    more = more.replace("import Domain,", "import strong_fairness, weak_fairness, Domain,")
+    digests = {fair: load(model=more.replace("@action\n", f"@action({fair})\n", 1)).digest for fair in FAIRNESS}
+    assert len(set(digests.values())) == len(FAIRNESS)
+    assert (
+        load(model=more.replace("@action\n", "@action(fair=weak_fairness(each='node'))\n", 1)).digest
+        == (digests["fair='node'"])
+    )
 
 
 def test_the_folder_of_a_model_does_not_count_and_its_name_does(load: Load, tmp_path: Path) -> None:

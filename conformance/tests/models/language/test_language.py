@@ -205,9 +205,9 @@ IN_AN_ACTION = [
     ("a = len  # <-", "`len` is used without a call; call it"),
     (
         "print(s.f)  # <-",
-        "Python's own `print` is not in the language; of Python's own functions, use only min, max, all, any",
+        "Python's own `print` is not in the language; of Python's own functions, use only min, max, abs, all",
     ),
-    ("a = abs(s.y[0])  # <-", "Python's own `abs` is not in the language"),
+    ("a = pow(s.y[0], 2)  # <-", "Python's own `pow` is not in the language"),
     ("a = next(i for i in range(2))  # <-", "Python's own `next` is not in the language"),
     ("a = id  # <-", "Python's own `id` is not in the language"),
     ("a = max  # <-", "`max` is used without a call; call it"),

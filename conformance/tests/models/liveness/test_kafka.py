@@ -12,7 +12,7 @@ from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.models.kafka.generations import MODEL as SAFE
 from isrcheck.models.kafka.liveness import LOST, MODEL
-from isrcheck.models.language.declarations import Fairness
+from isrcheck.models.language.fairness import Fairness
 from isrcheck.models.language.model import Model
 
 pytestmark = pytest.mark.sampled

@@ -234,7 +234,7 @@ def test_helpers_of_kafka_and_letters_through_them(classic: Trace, text: str, va
 
 LANGUAGE = (
     "use only numbers, truth values, names, cells, + - * // %, comparisons, and/or/not, if-else,"
-    " min max all any sum len and helpers"
+    " min max abs all any sum len and helpers"
 )
 
 
@@ -307,7 +307,7 @@ def test_an_invalid_index_is_reported_with_step_and_column(parcels: Trace) -> No
 def test_an_expression_cannot_reach_python(parcels: Trace) -> None:
     expression = parse_expression(parcels.instance, "s.count > NONE and nothing_is_lost(s)").function
     names = expression.python.__globals__
-    assert sorted(names["__builtins__"]) == ["all", "any", "len", "max", "min", "range", "set", "sum"]
+    assert sorted(names["__builtins__"]) == ["abs", "all", "any", "len", "max", "min", "range", "set", "sum"]
     assert names.keys() == {"NONE", "__builtins__", "nothing_is_lost"}
     assert {"Mood", "NONE", "shelved", "nothing_is_lost"} <= expression.names.keys()
     assert not {"clerk_loses", "Shelf", "IntEnum", "require", "field", "__name__", "__loader__"} & names.keys()
