@@ -701,6 +701,31 @@ def test_a_clients_file_without_any_known_key_is_refused() -> None:
     assert text_sections(Role.PRODUCER, Path("f"), "")[0].properties == ()
 
 
+@pytest.mark.parametrize(("text", "key"), [("a.plugins.own.key=x", "a.plugins.own.key"), ("a(hunter2", "this text")])
+def test_a_file_of_unknown_keys_is_refused_without_a_role(text: str, key: str) -> None:
+    assert refusal(text) == (
+        f"f:1: neither Kafka nor a client library that isrcheck knows has {key} or any other key of this file; correct"
+        " the keys, or give the output of kafka-topics --describe or another file that docs/your_cluster.md lists"
+    )
+    assert text_sections(Role.BROKER, Path("f"), text)[0].role is Role.BROKER
+
+
+@pytest.mark.parametrize(
+    ("text", "sign"),
+    [
+        ('{"brokers": ["k:9092"], "producer": {"acks": -1, "idempotent": true}}', "producer.idempotent"),
+        ('{"bootstrap.servers": "k", "producer": {"idempotent": false, "maxInFlightRequests": 1}}',
+         "producer.maxInFlightRequests"),
+        ('{"acks": 1, "maxInFlightRequests": 1}', "maxInFlightRequests"),
+    ],
+)  # fmt: skip
+def test_a_configuration_of_kafkajs_is_not_read_as_saramas(text: str, sign: str) -> None:
+    assert refusal(text) == (
+        f"f:1: {sign} is a setting of KafkaJS, or of another client of Node.js, whose defaults isrcheck does not know;"
+        f" give acks, enable.idempotence, retries and max.in.flight.requests.per.connection {OWN}"
+    )
+
+
 def test_underscores_in_a_key_of_brokers_are_refused() -> None:
     assert refusal("min_insync_replicas=2") == "f:1: Kafka has no key min_insync_replicas; write min.insync.replicas"
 
