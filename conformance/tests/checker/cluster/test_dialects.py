@@ -168,6 +168,10 @@ application.id=x processing.guarantee=exactly_once_v2 producer.acks=1
     f:3: producer.acks=1: a producer of Kafka Streams refuses to start with it, because
     processing.guarantee=exactly_once_v2 (f:2) needs acks=all; write producer.acks=all, or leave
     processing.guarantee=exactly_once_v2 out
+spring.cloud.stream.kafka.binder.requiredAcks=all spring.cloud.stream.kafka.binder.configuration.enable.idempotence=true
+    f:2: retries=0, Spring Cloud Stream's default: a producer of Spring Cloud Stream refuses to start with it, because
+    spring.cloud.stream.kafka.binder.configuration.enable.idempotence=true (f:2) needs retries above 0; write
+    retries=2147483647, or write spring.cloud.stream.kafka.binder.configuration.enable.idempotence=false
 statistics.interval.ms=1 request.required.acks=2
     f:2: request.required.acks: '2' is not a value of acks; write all (or -1), 1 or 0
 """
