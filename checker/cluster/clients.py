@@ -267,7 +267,13 @@ class _Rules(RoleSettings):
         """Yield the settings that conflict with idempotence, each with what idempotence needs, and the cure."""
         retries, acks, in_flight = (self._stated(key) for key in (RETRIES, ACKS, IN_FLIGHT))
         if retries and retries.value == 0:
-            yield retries, f"{self.named(RETRIES)} above 0", f"leave {_name_in_file(retries)} out"
+            is_in_file = bool(retries.members)  # and not the library's default
+            cure = (
+                f"leave {_name_in_file(retries)} out"
+                if is_in_file
+                else f"write {self.library.spelled(RETRIES, str(MOST))}"
+            )
+            yield retries, f"{self.named(RETRIES)} above 0", cure
         if acks and acks.value != "all":
             all_of_them = self.library.spelled(ACKS, "all")
             yield acks, all_of_them, f"write {self._beside(acks, ACKS, 'all')}"

@@ -59,6 +59,7 @@ def client_sections(role: Role | None, member: str, documents: Sequence[Sequence
     properties = tuple(line for document in documents for line in document)
     if any(line.key.startswith(SPRING) for line in properties):
         return spring_sections(member, documents)
+    _refuse_kafkajs(properties)
     for recognises, read in _DIALECTS:
         if (sign := next((line for line in properties if recognises(line)), None)) is not None:
             return read(ClientFile(member, role, properties, sign))
@@ -232,6 +233,18 @@ def sections_of_any_library(role: Role | None, member: str, properties: Sequence
     return _read_as(libraries, ClientFile(member, role, properties, properties[0]), properties)
 
 
+def _refuse_kafkajs(properties: Sequence[Property]) -> None:
+    """Refuse a configuration of KafkaJS (maxInFlightRequests; idempotent beside acks), which resembles Sarama's."""
+    names = [line.key.rpartition(".")[2] for line in properties]
+    if "maxInFlightRequests" in names or {"idempotent", "acks"} <= {*names}:
+        sign = properties[names.index("maxInFlightRequests" if "maxInFlightRequests" in names else "idempotent")]
+        raise PropertiesError(
+            f"{sign.place}: {printable(sign.key)} is a setting of KafkaJS, or of another client of Node.js, whose"
+            " defaults isrcheck does not know; give acks, enable.idempotence, retries and"
+            f" max.in.flight.requests.per.connection {OWN_FILE}"
+        )
+
+
 _OF_A_FLOW = re.compile(r"[\w*.-]+->[\w*.-]+\..+")
 
 _DIALECTS: Sequence[tuple[Callable[[Property], bool], Callable[[ClientFile], list[Section]]]] = (
@@ -277,11 +290,15 @@ def _refuse_unknown(properties: Sequence[Property], role: Role | None) -> None:
                 " a file of a framework, but no key shows which; give the whole file (of Kafka Connect, Kafka Streams,"
                 f" Spring, ...), or give {example} and the other settings {OWN_FILE}"
             )
-    if role in CLIENTS and properties and len(unknown) == len(properties):
-        raise PropertiesError(
-            f"{properties[0].place}: no client library that isrcheck knows has {printable(properties[0].key)} or any"
-            f" other key of this file; give its settings, such as acks, {OWN_FILE}"
-        )
+    if role in (None, *CLIENTS) and properties and len(unknown) == len(properties):
+        whose, cure = "no client library that isrcheck knows", f"give its settings, such as acks, {OWN_FILE}"
+        if role is None:
+            whose = "neither Kafka nor a client library that isrcheck knows"
+            cure = "correct the keys, or give the output of kafka-topics --describe or another file that"
+            cure += " docs/your_cluster.md lists"
+        # What is not a key can be anything, for example a line of code with a password.
+        key = properties[0].key if re.fullmatch(r"[\w.-]+", properties[0].key) else "this text"
+        raise PropertiesError(f"{properties[0].place}: {whose} has {key} or any other key of this file; {cure}")
 
 
 def _meant(variable: str) -> str:

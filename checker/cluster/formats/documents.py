@@ -47,6 +47,9 @@ _MERGE = "<<"
 _TEMPLATE = re.compile(r"\{\{.*?\}\}|\{%.*?%\}", re.DOTALL)
 
 
+_TOO_DEEP = f"is nested more than {MOST_NESTED} values deep, which no file of Kafka is; give the part that has settings"
+
+
 @dataclass
 class _Open:
     """A list or a mapping whose end has not come yet."""
@@ -72,6 +75,8 @@ def read_trees(path: Path, text: str) -> Sequence[Tree]:
         mark = getattr(error, "problem_mark", None)
         place = f"{path}:{mark.line + 1}" if mark is not None else str(path)
         problem = printable(getattr(error, "problem", None) or "a character that YAML does not allow")
+        if "nesting depth" in problem:  # libyaml has a limit of its own
+            raise PropertiesError(f"{place}: {_TOO_DEEP}") from None
         cure = "correct it there"
         if _TEMPLATE.search(text):
             cure = "it seems to be a template; give what it renders (helm template, ansible-inventory --host)"
@@ -98,7 +103,7 @@ class _Reading:
                 self.anchors.clear()
             elif isinstance(event, yaml.MappingStartEvent | yaml.SequenceStartEvent):
                 if len(self.open) == MOST_NESTED:
-                    raise PropertiesError(f"{self.path}:{line}: is nested more than {MOST_NESTED} values deep")
+                    raise PropertiesError(f"{self.path}:{line}: {_TOO_DEEP}")
                 is_list = isinstance(event, yaml.SequenceStartEvent)
                 self.open.append(_Open(line, start.index, is_list, event.anchor, event.tag or ""))
                 continue

@@ -16,7 +16,7 @@ from isrcheck.checker.cluster.contents import Contents, Described, listed
 from isrcheck.checker.cluster.contents import described as described_by
 from isrcheck.checker.cluster.formats.describe import KAFKA_TOOLS
 from isrcheck.checker.cluster.formats.format import Format, Part
-from isrcheck.checker.cluster.formats.shape import is_yaml_or_json, refuse_shape
+from isrcheck.checker.cluster.formats.shape import is_yaml_or_json
 from isrcheck.checker.cluster.formats.tree import MOST_CHARACTERS, Tree, too_long
 from isrcheck.checker.cluster.live.known import add_snapshot
 from isrcheck.checker.cluster.live.snapshot import is_snapshot, read_snapshot
@@ -117,10 +117,13 @@ def read_part(part: Part, contents: Contents, *, is_output: bool = False) -> Non
     """Read a whole file into the contents. Raises PropertiesError if the file cannot be read, or has no known format;
     `is_output` says that a file without one is output of Kafka's tools, not a property file."""
     known = format_of(part)
-    trees = _trees(part) if known is None else ()
     is_output = is_output or part.path == STANDARD_INPUT
+    if known is None:
+        from isrcheck.checker.cluster.formats.strangers import refuse_stranger  # here, for most outputs are known
+
+        refuse_stranger(part, is_output=is_output)
+    trees = _trees(part) if known is None else ()
     if known is None and not trees and not is_output:
-        refuse_shape(part)
         from isrcheck.checker.cluster.dialects import text_sections  # here, as above
 
         contents.sections.extend(text_sections(part.role, part.path, part.text))
@@ -187,39 +190,9 @@ def _read_documents(part: Part, documents: Sequence[Tree], contents: Contents) -
         else:
             left_out.append(document)
     if len(left_out) == len(documents):
-        raise PropertiesError(f"{part.path}: {_refusal(documents)}")
+        from isrcheck.checker.cluster.formats.strangers import refusal_of_documents  # here, as above
+
+        raise PropertiesError(f"{part.path}: {refusal_of_documents(documents)}")
     if left_out:
         kinds = [f"{document.text_at('kind') or 'a document'} (line {document.line})" for document in left_out]
         contents.remarks.append(f"{part.path}: documents without a known format are left out: {listed(kinds)}")
-
-
-_EXTRACT = "kafka-topics --describe, and kafka-configs --describe --all --entity-type brokers"
-
-_STRANGERS = (
-    (("AWSTemplateFormatVersion",), "a template of CloudFormation", "aws kafka describe-configuration-revision"),
-    (("terraform_version",), "a state or plan of Terraform", "the .tf files that declare the cluster and its topics"),
-    (("redpanda",), "a configuration of Redpanda, which replicates by Raft", "the files of a cluster of Kafka"),
-    (("version", "partitions"), "an assignment for kafka-reassign-partitions", "kafka-topics --describe"),
-    (("openapi",), "a description of an API", _EXTRACT),
-)
-"""What documents are that have entries with certain names, and what to give instead."""
-
-
-def _refusal(documents: Sequence[Tree]) -> str:
-    """Return what documents without a known format are, and what to give instead."""
-    first = documents[0]
-    for names, what, instead in _STRANGERS:
-        if all(name in first.entries for name in names):
-            return f"is {what}; give {instead}"
-    kinds = list(dict.fromkeys(kind for document in documents if (kind := document.text_at("kind"))))
-    what, instead = f"is YAML or JSON ({listed(list(first.entries)) or 'a list'})", _EXTRACT
-    if kinds:
-        what = f"has resources of Kubernetes ({listed(kinds)})"
-        instead = "the output of kubectl get kafka,kafkanodepool,kafkatopic,statefulset,configmap -o yaml"
-    if kinds == ["ConfigMap"]:
-        files = listed([name for document in documents for name in document.at("data").entries])
-        what, instead = f"has a ConfigMap with {files or 'no entries'}", _EXTRACT
-    return (
-        f"{what}, in which isrcheck knows no description of Kafka; give {instead}, or a file that docs/your_cluster.md"
-        " lists"
-    )

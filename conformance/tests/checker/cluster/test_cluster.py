@@ -84,8 +84,7 @@ def test_the_keys_determine_the_role_of_a_file(role: Role, keys: str) -> None:
 
 
 UNTELLING = """
-    ; zookeeper.connect; bootstrap.servers; compression.type; ssl.key.password sasl.mechanism; a.plugins.own.key;
-    Broker.Id
+    zookeeper.connect; bootstrap.servers; compression.type; ssl.key.password sasl.mechanism
 """
 
 

@@ -548,7 +548,7 @@ NO_HEADING = "'a.b' has no heading above it such as 'All configs for topic t are
 @pytest.mark.parametrize(
     ("text", "line", "what"),
     [
-        ("hello\n", 1, f"'hello' {NO_LINE}"),
+        ("hello there\n", 1, f"'hello there' {NO_LINE}"),
         (TO_2_3 + "acks=all\n", 3, f"'acks=all' {NO_LINE}"),
         ("Topic t doesn't exist!\n", 1, f"'Topic t doesn't exist!' {NO_LINE}"),
         (f"{TOPIC_LINE}1\tConfigs: \n", 1, "this line has no ReplicationFactor"),

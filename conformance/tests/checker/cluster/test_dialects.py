@@ -168,6 +168,10 @@ application.id=x processing.guarantee=exactly_once_v2 producer.acks=1
     f:3: producer.acks=1: a producer of Kafka Streams refuses to start with it, because
     processing.guarantee=exactly_once_v2 (f:2) needs acks=all; write producer.acks=all, or leave
     processing.guarantee=exactly_once_v2 out
+spring.cloud.stream.kafka.binder.requiredAcks=all spring.cloud.stream.kafka.binder.configuration.enable.idempotence=true
+    f:2: retries=0, Spring Cloud Stream's default: a producer of Spring Cloud Stream refuses to start with it, because
+    spring.cloud.stream.kafka.binder.configuration.enable.idempotence=true (f:2) needs retries above 0; write
+    retries=2147483647, or write spring.cloud.stream.kafka.binder.configuration.enable.idempotence=false
 statistics.interval.ms=1 request.required.acks=2
     f:2: request.required.acks: '2' is not a value of acks; write all (or -1), 1 or 0
 """
@@ -714,6 +718,31 @@ def test_a_clients_file_without_any_known_key_is_refused() -> None:
             f" as acks, {OWN}"
         )
     assert text_sections(Role.PRODUCER, Path("f"), "")[0].properties == ()
+
+
+@pytest.mark.parametrize(("text", "key"), [("a.plugins.own.key=x", "a.plugins.own.key"), ("a(hunter2", "this text")])
+def test_a_file_of_unknown_keys_is_refused_without_a_role(text: str, key: str) -> None:
+    assert refusal(text) == (
+        f"f:1: neither Kafka nor a client library that isrcheck knows has {key} or any other key of this file; correct"
+        " the keys, or give the output of kafka-topics --describe or another file that docs/your_cluster.md lists"
+    )
+    assert text_sections(Role.BROKER, Path("f"), text)[0].role is Role.BROKER
+
+
+@pytest.mark.parametrize(
+    ("text", "sign"),
+    [
+        ('{"brokers": ["k:9092"], "producer": {"acks": -1, "idempotent": true}}', "producer.idempotent"),
+        ('{"bootstrap.servers": "k", "producer": {"idempotent": false, "maxInFlightRequests": 1}}',
+         "producer.maxInFlightRequests"),
+        ('{"acks": 1, "maxInFlightRequests": 1}', "maxInFlightRequests"),
+    ],
+)  # fmt: skip
+def test_a_configuration_of_kafkajs_is_not_read_as_saramas(text: str, sign: str) -> None:
+    assert refusal(text) == (
+        f"f:1: {sign} is a setting of KafkaJS, or of another client of Node.js, whose defaults isrcheck does not know;"
+        f" give acks, enable.idempotence, retries and max.in.flight.requests.per.connection {OWN}"
+    )
 
 
 def test_underscores_in_a_key_of_brokers_are_refused() -> None:

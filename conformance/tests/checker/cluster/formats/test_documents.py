@@ -110,6 +110,10 @@ def test_aliases_within_the_limit_are_repeated() -> None:
     assert tree(laughs(4)).at("a3").size == 11_111
 
 
+TOO_DEEP = f"f:1: is nested more than {MOST_NESTED} values deep, which no file of Kafka is; give the part that has"
+TOO_DEEP += " settings"
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -118,10 +122,11 @@ def test_aliases_within_the_limit_are_repeated() -> None:
         ("x: 1\na: [1\nb: 2\n", "f:3: is neither YAML nor JSON (did not find expected ',' or ']'); correct it there"),
         ("acks: all\nb: 1\nacks: 1\n", "f:3: acks is given twice, first in line 1; keep one"),
         ('{"acks": "all",\n "acks": "all"}', "f:2: acks is given twice, first in line 1; keep one"),
-        ("[" * 101, f"f:1: is nested more than {MOST_NESTED} values deep"),
+        ("[" * 101, TOO_DEEP),
+        ("[" * 10_000, TOO_DEEP),
         ('{"a": "' + "x" * MOST_CHARACTERS + '"}', "f: is YAML, JSON or HCL of more than 64 MiB; give a part of it"),
     ],
-    ids=["itself", "nobody", "syntax", "twice", "twice in JSON", "deep", "long"],
+    ids=["itself", "nobody", "syntax", "twice", "twice in JSON", "deep", "deeper", "long"],
 )
 def test_what_cannot_be_read_is_refused_in_one_line(text: str, message: str) -> None:
     assert refused(text) == message

@@ -220,6 +220,83 @@ def test_another_shape_of_file_is_refused_by_name(text: str, shape: str) -> None
     )
 
 
+CODE = (
+    "code; give the settings of its clients, such as acks, as KEY=VALUE lines of a .properties file (--producer FILE)"
+)
+LOG = f"a log; give {EXTRACT}, or read its history with `conform metadata`"
+RPK = "a table of rpk; give the output of rpk topic describe TOPIC... --format json"
+STATE = "give the .tf files with the values in them, or the output of terraform show -no-color"
+NAMES = "a list of names, such as the output of kafka-topics --list; give the output of kafka-topics --describe"
+ERROR = (
+    "an error message of a command, not its output; correct the command (Kafka's tools need --bootstrap-server, and"
+    " often --command-config), run it again, and give what it prints"
+)
+STRANGE = {
+    "[2026-11-29 08:00:00,000] INFO [KafkaServer id=1] started (kafka.server.KafkaServer)\n": LOG,
+    "2026-11-29T08:00:00.000Z INFO started\n": LOG,
+    "Error while executing topic command : Timed out waiting for a node assignment. Call: describeTopics\n"
+    "[2026-11-29 08:00:00,000] ERROR org.apache.kafka.common.errors.TimeoutException: Timed out\n": ERROR,
+    "[2026-11-29 08:00:00,000] WARN [AdminClient clientId=adminclient-1] Connection to node -1 failed\n": ERROR,
+    "bash: kafka-topics: command not found\n": ERROR,
+    "__consumer_offsets\norders\naudit.v1\n": NAMES,
+    "NAME    PARTITIONS  REPLICAS\norders  3           3\n": RPK,
+    "SUMMARY\n=======\nNAME        orders\n\nCONFIGS\n=======\nmin.insync.replicas 1 DEFAULT\n": RPK,
+    "GROUP  TOPIC  PARTITION  CURRENT-OFFSET\ng orders 0 5\n": (
+        f"the output of kafka-consumer-groups, which shows no replicas; give {EXTRACT}"
+    ),
+    "package app;\n\nimport org.apache.kafka.clients.producer.*;\n": CODE,
+    'props.put(ProducerConfig.ACKS_CONFIG, "1");\nprops.put("sasl.password","hunter2");\n': CODE,
+    'package main\nfunc main(){ c := kafka.ConfigMap{"acks":"1","sasl.password":"hunter2"} }\n': CODE,
+    'from kafka import KafkaProducer\np = KafkaProducer(acks=1, sasl_plain_password="hunter2")\n': CODE,
+    "import os\ntry:\n  import kafka\nexcept ImportError:\n  pass\n": CODE,
+    "// a\nconst { Kafka } = require('kafkajs')\n": CODE,
+    'rd_kafka_conf_set(conf, "acks", "1", errstr, sizeof(errstr));\n': CODE,
+    '  # kafka_topic.logs will be created\n  + resource "kafka_topic" "logs" {\n      + partitions = 1\n    }\n': (
+        f"the output of terraform plan; {STATE}"
+    ),
+    '{"resource": {"kafka_topic": {"x": {"replication_factor": 3}}}}': f"Terraform in JSON; {STATE}",
+    "[kafka_broker]\nk1 broker_id=1\n[kafka_broker:vars]\nkafka_min_insync_replicas=1\n": (
+        "an inventory of Ansible in INI; give the output of ansible-inventory -i FILE --list -y"
+    ),
+}
+"""Texts that isrcheck does not read, and what is said of each."""
+
+
+@pytest.mark.parametrize(("text", "says"), STRANGE.items())
+@pytest.mark.parametrize("role", [None, Role.BROKER, Role.PRODUCER])
+def test_a_strange_text_is_refused_by_what_it_is_whatever_its_role(text: str, says: str, role: Role | None) -> None:
+    assert refused(text, role=role) == f"f1: is {says}"
+
+
+def test_variables_of_terraform_are_refused_by_name() -> None:
+    says = f"f1.tfvars: is a file of variables of Terraform; {STATE}"
+    assert refused("min_isr = 2\nreplication_factor = 3\n", name="f{}.tfvars") == says
+
+
+def test_an_empty_file_needs_a_role() -> None:
+    instead = (
+        f"give {EXTRACT}, or say whose settings all have their defaults (--broker FILE, --topic FILE, --producer FILE)"
+    )
+    assert refused("\n") == f"f1: is empty; {instead}"
+    assert refused("# a\n  ! b\n") == f"f1: is empty: it has only comments; {instead}"
+    assert settings(described("# a\n", role=Role.BROKER)) == {"f1": {}}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "retriable.exceptions=org.apache.kafka.common.errors.TimeoutException\nacks=1\n",
+        'sasl.jaas.config=\\\n  org.apache.kafka.common.security.plain.PlainLoginModule required \\\n  user="a";\n'
+        "acks=1\n",
+        "query=SELECT now();\nacks=1\n",
+        "acks\n",
+        "import.path=x\nclass=y\nacks=1\n",
+    ],
+)
+def test_a_property_file_is_no_strange_text(text: str) -> None:
+    assert settings(described(text))["f1"]["acks"]
+
+
 @pytest.mark.parametrize("line", ["{% if key %}", "  {{ settings }}"])
 def test_a_template_of_a_property_file_is_refused(line: str) -> None:
     assert refused(f"acks=all\n{line}\nx=1\n") == f"f1: is a template ('{line.strip()}'); give what it renders"
