@@ -88,7 +88,8 @@ def _internal_topics(lines: Iterable[Property]) -> Iterator[str]:
 
 
 _OF_CREATED = re.compile(
-    r"topic\.creation\.[^.]+\.(?P<key>replication\.factor|min\.insync\.replicas|unclean\.leader\.election\.enable)"
+    r"topic\.creation\.[^.]+\."
+    r"(?P<key>replication\.factor|min\.insync\.replicas|unclean\.leader\.election\.enable)"
 )
 
 
@@ -98,8 +99,8 @@ def _created_topics(lines: Iterable[Property]) -> Iterator[str]:
         if (found := _OF_CREATED.fullmatch(line.key)) is not None:
             given = f"{line.key}={shown(line.key, line.value.strip())}"
             yield (
-                f"{line.place}: {given} holds for topics that the connector creates, and is not in the answer; for them,"
-                f" give {found['key']} in a file of its own (--topic)"
+                f"{line.place}: {given} holds for topics that the connector creates, and is not in the answer; for"
+                f" them, give {found['key']} in a file of its own (--topic)"
             )
 
 
