@@ -89,7 +89,8 @@ def _internal_topics(lines: Iterable[Property]) -> Iterator[str]:
 
 
 _OF_CREATED = re.compile(
-    r"topic\.creation\.[^.]+\.(?P<key>replication\.factor|min\.insync\.replicas|unclean\.leader\.election\.enable)"
+    r"topic\.creation\.[^.]+\."
+    r"(?P<key>replication\.factor|min\.insync\.replicas|unclean\.leader\.election\.enable)"
 )
 
 

@@ -81,7 +81,7 @@ def _settings(group: Tree) -> Mapping[str, Property]:
 
 
 def _zookeeper(values: Tree) -> Tree:
-    """Return the value by which the chart has ZooKeeper; an empty tree if there is none."""
+    """Return the value by which the chart has ZooKeeper; an empty tree if the chart has none."""
     kraft = values.at("kraft", "enabled")
     enabled = values.at("zookeeper", "enabled")
     if kraft.text == "false":
