@@ -72,7 +72,7 @@ class Security:
     source: str = ""
     """The client's property file; empty without one."""
     unused: str = ""
-    """A remark on the settings of the file that have no effect; empty if there are none."""
+    """A remark on the settings of the file that have no effect; empty if all have one."""
 
 
 def read_security(path: Path | None, timeout: float = 10.0) -> Security:
