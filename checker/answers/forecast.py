@@ -729,10 +729,8 @@ def foretell(reading: Reading, options: ClusterOptions, *, details: bool, strict
     partitions = [partition for cluster in reading.clusters for partition in cluster.partitions]
     if not partitions:
         raise UsageError(f"{asked(options)[0]}: no partition is described: give the output of kafka-topics --describe")
-    if unread := next((cluster.unread for cluster in reading.clusters if cluster.unread), ""):
-        raise UndecidedError(
-            f"{asked(options)[0]}: the settings of {unread} could not be read; add files that have them"
-        )
+    if unread := next((cluster for cluster in reading.clusters if cluster.unread), None):
+        raise UndecidedError(f"{asked(options)[0]}: {unread.why_unknown}")
     if options.roll:
         return _roll(reading, details=details)
     nodes = nodes_of(reading, partitions)

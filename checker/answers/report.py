@@ -483,7 +483,7 @@ def subject(cluster: Cluster) -> str:
     shown += [f"{key}={values[key]}" for key in SETTINGS if key in values]
     if cluster.is_min_insync_limited:
         shown[1] += f" (counts as {cluster.min_insync_replicas.value}, the number of replicas)"
-    if cluster.unclean_election.value:
+    if cluster.unclean_election.value and not cluster.unread:
         shown.append("unclean.leader.election.enable=true")
     return f"{topics}Kafka {cluster.release}, {', '.join(shown)}"
 

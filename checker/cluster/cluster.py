@@ -103,7 +103,7 @@ class Cluster:
     @property
     def why_unknown(self) -> str | None:
         """Why the files allow no answer; None if they allow an answer."""
-        if self.unread and self.producer.acks.value == "all":  # with other acks, any settings can lose records
+        if self.unread:
             return f"the settings of {self.unread} could not be read; add files that have them"
         if self.is_replication_given:
             return None

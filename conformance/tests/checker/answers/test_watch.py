@@ -350,6 +350,23 @@ def test_watching_until_ctrl_c() -> None:
 
 
 @pytest.mark.sampled
+def test_the_metrics_of_settings_that_could_not_be_read() -> None:
+    """A slow API must not look like a topic that can lose records, nor like a missed min.insync.replicas."""
+    cluster, port = StubCluster(topics={"t": [Part(isr=(1,))]}), free_port()
+    cluster.errors[Api.DESCRIBE_CONFIGS] = ErrorCode.cluster_authorization_failed
+    with served(cluster), watching(cluster, "--watch", "30", "--metrics-port", str(port)) as process:
+        assert process.stdout is not None
+        assert "Cannot tell, because the settings of topic t and of brokers could" in process.stdout.readline()
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics") as answer:
+            lines = answer.read().decode().splitlines()
+    values = dict(line.rsplit(" ", 1) for line in lines if not line.startswith("#"))
+    assert [values[f'isrcheck_topics{{kind="{kind}"}}'] for kind in ("can-lose", "unknown")] == ["0", "1"]
+    assert values["isrcheck_exit_code"] == str(UNDECIDED)
+    states = ("under_min_isr", "at_min_isr", "under_replicated")
+    assert [values[f'isrcheck_partitions_{state}{{topic="t"}}'] for state in states] == ["0", "0", "1"]
+
+
+@pytest.mark.sampled
 def test_watching_ends_when_its_reader_has_gone() -> None:
     """As in `isrcheck doctor ... --watch 1 | head -1`; the exit code is that of the last reading."""
     with served(StubCluster()) as cluster, watching(cluster, "--watch", "0.01") as process:

@@ -149,14 +149,6 @@ def test_topics_whose_settings_were_not_read_have_an_answer_of_their_own() -> No
     assert [(cluster.topics, cluster.unread) for cluster in clusters] == [(("t",), ""), (("u", "v"), "2 topics")]
 
 
-def test_without_acks_all_the_settings_that_were_not_read_do_not_matter(tmp_path: Path) -> None:
-    contents, file = Contents(), tmp_path / "producer.properties"
-    file.write_text("acks=1\n", encoding="utf-8")
-    add_snapshot(replace(SNAPSHOT, topics=(NO_SETTINGS,)), contents)
-    (cluster,) = read_clusters([(None, file)], None, known=contents).clusters
-    assert (cluster.unread, cluster.why_unknown) == ("topic t", None)
-
-
 def test_brokers_that_differ_are_refused_with_both_places() -> None:
     other = broker(2, (SettingRead("min.insync.replicas", "1", "broker"),))
     with pytest.raises(PropertiesError) as refused:
