@@ -202,7 +202,7 @@ LANGUAGE = {
         "    print(s.place[p])\n    s.place[p] = Place.WAITING\n",
         "print(",
         "in process_asks: Python's own `print` is not in the language; of Python's own functions, use only min, max,"
-        " all, any, sum, len",
+        " abs, all, any, sum, len",
     ),
     "unknown field": (
         "require(s.owner == NONE)",

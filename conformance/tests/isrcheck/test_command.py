@@ -234,6 +234,8 @@ def inside(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         building.folder(folder, building.records(building.topic("orders"), building.partition("orders", 0, 1, 2)))
         audited = building.records(building.topic("t"), building.partition("t", 0, 1, 2, 3))
         building.folder(folder / "controller1", audited)
+        for path in folder.glob("broker*/**/partition.metadata"):  # the topic of the recorded folders has another id
+            path.write_text(f"version: 0\ntopic_id: {building.spelled_id('t')}\n")
         for name in ("server.log", "controller.log"):
             (folder / name).write_text("[Partition orders-0 broker=1] ISR updated to 1 and version updated to 1\n")
     return folder

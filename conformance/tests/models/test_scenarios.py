@@ -154,6 +154,7 @@ def third_replica_outside(protocol, end, **switches):
     return cluster
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("protocol", GENERATIONS)
 @pytest.mark.parametrize(("end", "joins"), [(5, False), (6, True), (7, True), (8, True), (9, True)])
 def test_a_replica_joins_the_isr_at_or_above_the_high_watermark(protocol, end, joins):

@@ -291,6 +291,7 @@ def lassos(model: Model, graph: int) -> list[StepPath]:
     return [path for _, _, path in paths if path is not None]
 
 
+@pytest.mark.sampled
 def test_a_search_without_room_meets_one_requirement_after_the_other(graphs, monkeypatch):
     """The lassos are certified all the same, and some are longer."""
     shortest = [path for graph in range(FEW_GRAPHS) for path in lassos(graphs, graph)]

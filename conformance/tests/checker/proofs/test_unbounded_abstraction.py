@@ -552,6 +552,7 @@ def assert_allowed(model: Model, projection: Projection, chance: random.Random, 
             assert projection.allows(instance, step), step
 
 
+@pytest.mark.sampled
 def test_a_range_may_be_open_below_and_may_be_one_value(tmp_path: Path) -> None:
     prelude = (
         PRELUDE

@@ -127,6 +127,7 @@ SAME = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("what", SAME)
 def test_what_is_written_in_another_way_keeps_the_digest(load: Load, what: str) -> None:
     before, after = load(), load(**SAME[what])

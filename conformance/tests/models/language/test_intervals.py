@@ -229,6 +229,7 @@ ACCEPTED = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", ACCEPTED)
 def test_numbers_that_just_fit_mean_the_same_to_every_engine(tmp_path: Path, name: str) -> None:
     instance = instance_of(tmp_path, ACCEPTED[name], n=2, many=5)

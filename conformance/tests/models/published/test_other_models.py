@@ -71,6 +71,7 @@ MUTANTS = {
 """A text of a model that is taken out, and a property that then fails (empty: only the counts are others)."""
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("title", "mutant"), MUTANTS.items(), ids=[title.split()[0] for title in MUTANTS])
 def test_a_model_without_a_guard_has_other_figures(tmp_path, title, mutant):
     row, (dropped, fails) = row_of(title), mutant

@@ -295,6 +295,7 @@ producer_appends at 0; follower_falls_behind 1 at 0
 """
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("story", stories(MESSAGES), ids=title_of)
 def test_messages_and_events(story: Story) -> None:
     scene = scene_of(story.trace())

@@ -118,6 +118,7 @@ def ring(folder: Path) -> Walk:
     return through(write_model(folder / "ring.py", RING))
 
 
+@pytest.mark.sampled
 def test_walking_a_known_counterexample_makes_a_property_false(tmp_path: Path) -> None:
     walk = Walk(of_kafka(), COMMAND)
 
@@ -241,6 +242,7 @@ async def test_a_filter_keeps_the_steps_that_contain_its_words(app: Explorer, pi
 
 
 @on_screen(begun)
+@pytest.mark.sampled
 async def test_the_reason_why_a_step_is_disabled(app: Explorer, pilot: Pilot[None]) -> None:
     await pilot.press("down", "g")
     await pilot.pause()
