@@ -241,8 +241,8 @@ async def test_a_filter_keeps_the_steps_that_contain_its_words(app: Explorer, pi
     assert len(app.shown) == len(app.walk.options())
 
 
-@on_screen(begun)
 @pytest.mark.sampled
+@on_screen(begun)
 async def test_the_reason_why_a_step_is_disabled(app: Explorer, pilot: Pilot[None]) -> None:
     await pilot.press("down", "g")
     await pilot.pause()
