@@ -328,7 +328,8 @@ def _remarks(contents: Contents, topics: Mapping[str, Sequence[Partition]]) -> I
         name, (count, whole) = next(iter(fewer.items()))
         others = f", and fewer than all of {len(fewer) - 1} other topics" if len(fewer) > 1 else ""
         yield f"{count} of {whole} partitions of {printable(name)} are described{others}"
-    if bare := [name for name in topics if name not in contents.with_settings | contents.unread_topics]:
+    without_remark = contents.with_settings | contents.unread_topics
+    if bare := [name for name in topics if name not in without_remark]:
         yield f"no settings of {listed(bare)} are described: those of the brokers are assumed; describe whole topics"
     for name, partitions in topics.items():
         counts = sorted({len(partition.target) for partition in partitions})
