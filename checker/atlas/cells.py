@@ -197,7 +197,7 @@ def _varied(cluster: ReleasedCluster, question: Question) -> Iterator[Cell]:
         if _is_possible(case, question) and not why_unasked(case, question):
             cell = _cell(case, question)
             # An upgraded cluster is like this only for a while: the usual settings and changes of one setting suffice.
-            if not cluster.is_upgraded or (case.replication_factor == USUAL_REPLICAS and cell.unusual <= 1):
+            if not cluster.is_upgraded or cell.unusual <= 1:
                 yield cell
 
 
@@ -213,7 +213,7 @@ def axes(cluster: ReleasedCluster) -> dict[str, tuple[Any, ...]]:
     in_flight = (1,) if dict(cluster.case.numbering)["remembered_batches"] == 1 else (1, 5)
     return {
         "acks": ("all", "1", "0"),
-        "replication_factor": tuple(range(1, MOST_REPLICAS + 1)),
+        "replication_factor": (USUAL_REPLICAS,) if cluster.is_upgraded else tuple(range(1, MOST_REPLICAS + 1)),
         "min_insync_replicas": tuple(range(1, MOST_REPLICAS + 1)),
         "unclean_election": either,
         "leader_rebalance": either,
